@@ -1,0 +1,104 @@
+//! Why no lease was given, and what would cure it.
+
+use super::Next;
+use crate::request::Origin;
+use std::fmt;
+use std::time::Instant;
+
+/// Why each exit of the pool could not serve.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct UnusableCounts {
+    /// Unreachable for every origin.
+    pub dead: u32,
+    /// Resting after a refusal by this origin.
+    pub cooling: u32,
+    /// Being tried by one request after a rest.
+    pub on_trial: u32,
+    /// Already used by this request.
+    pub avoided: u32,
+}
+
+impl UnusableCounts {
+    /// How many exits could not serve.
+    #[must_use]
+    pub const fn total(&self) -> u32 {
+        self.dead + self.cooling + self.on_trial + self.avoided
+    }
+}
+
+impl fmt::Display for UnusableCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = [
+            (self.dead, "dead"),
+            (self.cooling, "cooling"),
+            (self.on_trial, "on trial"),
+            (self.avoided, "already used by this request"),
+        ];
+        let mut comma = "";
+        for (count, name) in named.into_iter().filter(|(count, _)| *count > 0) {
+            write!(f, "{comma}{count} {name}")?;
+            comma = ", ";
+        }
+        Ok(())
+    }
+}
+
+/// Why no lease was given. Each says its cure; [`next`](Self::next) says it to a program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum LeaseError {
+    /// No exit may serve this origin now.
+    NoUsableExit {
+        /// The site.
+        origin: Origin,
+        /// When the first exit may serve again.
+        retry_at: Instant,
+        /// Why each exit could not.
+        counts: UnusableCounts,
+    },
+    /// As many leases are out, or as many origins known and busy, as the scheduler was built for.
+    Busy {
+        /// Which bound was met.
+        bound: &'static str,
+        /// When to ask again.
+        retry_at: Instant,
+    },
+    /// The request's deadline has passed.
+    DeadlinePassed,
+    /// The request carries no [`LeaseRequest`](crate::LeaseRequest).
+    NoLeaseRequest,
+    /// The layers, or a plain caller's calls, are in an order that cannot work.
+    Misuse(&'static str),
+}
+
+impl LeaseError {
+    /// What to do about it.
+    #[must_use]
+    pub const fn next(&self) -> Next {
+        match self {
+            Self::NoUsableExit { retry_at, .. } | Self::Busy { retry_at, .. } => Next::At(*retry_at),
+            Self::DeadlinePassed => Next::Never,
+            Self::NoLeaseRequest | Self::Misuse(_) => Next::Bug,
+        }
+    }
+}
+
+impl fmt::Display for LeaseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoUsableExit { origin, counts, .. } => {
+                write!(f, "no usable exit for {origin} ({counts}); wait until `retry_at`, or add exits")
+            }
+            Self::Busy { bound, .. } => write!(f, "{bound}; run fewer requests at once, or raise the bound"),
+            Self::DeadlinePassed => f.write_str("the request's deadline has passed; raise it, or ask for less at once"),
+            Self::NoLeaseRequest => f.write_str(
+                "the request carries no LeaseRequest; insert one into its extensions, or give the layer one with \
+                 LeaseLayer::default_lease or LeaseLayer::with",
+            ),
+            Self::Misuse(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for LeaseError {}

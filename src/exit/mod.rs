@@ -1,0 +1,105 @@
+//! Exits: the ways out. An [`Exit`] is one egress identity, a gateway together with the credential rendered for it, never
+//! a host and port alone.
+//!
+//! ```
+//! use tower_egress::exit::{Exit, ExitList};
+//!
+//! let exit = Exit::parse("http://user:secret@gw.example:7000")?;
+//! assert_eq!((exit.route().host(), exit.route().port()), ("gw.example", 7000));
+//! assert!(!format!("{exit:?}").contains("secret"), "secrets never print");
+//!
+//! let list = ExitList::parse("203.0.113.7:8080\n203.0.113.8:8080:user:pass # Frankfurt\n")?;
+//! assert_eq!(list.len(), 2);
+//! # Ok::<(), tower_egress::ConfigError>(())
+//! ```
+
+mod credential;
+mod list;
+mod route;
+mod spec;
+#[cfg(test)]
+mod tests;
+
+pub use credential::Credential;
+pub use list::ExitList;
+pub use route::{Route, Via};
+
+use crate::error::ConfigError;
+use sha1::{Digest, Sha1};
+use std::fmt;
+
+/// The name of an exit: a hash of scheme, gateway and user name.
+///
+/// The password is left out, so that changing it keeps the exit's history. Equal in every process that is given the same
+/// exit, and safe to print: user names of gateways are secrets too, and this does not show them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ExitId(u64);
+
+impl ExitId {
+    /// The id as a number.
+    #[must_use]
+    pub const fn as_u64(self) -> u64 {
+        self.0
+    }
+
+    /// SHA-1 over the parts with a separator that none of them may hold; its first eight bytes.
+    fn of(via: Via, host: &str, port: u16, user: &str) -> Self {
+        let mut sha = Sha1::new();
+        for part in [via.scheme(), host, &port.to_string(), user] {
+            sha.update(part.as_bytes());
+            sha.update([0]);
+        }
+        let digest: [u8; 20] = sha.finalize().into();
+        Self(digest[..8].iter().fold(0, |id, byte| id << 8 | u64::from(*byte)))
+    }
+}
+
+impl fmt::Display for ExitId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+impl fmt::Debug for ExitId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// One egress identity: where to dial and as whom. Cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exit {
+    route: Route,
+}
+
+impl Exit {
+    /// Reads one proxy spec.
+    ///
+    /// Understood: `http://[user:password@]host[:port]`, `host:port`, `host:port:user:password` and
+    /// `user:password@host:port`; names, IPv4, and IPv6 in brackets. Without a scheme it is http and the port must be
+    /// given; with one the port defaults to 80. In a form with `@` both parts of the login are percent-decoded; the
+    /// colon list is taken as it stands.
+    ///
+    /// # Errors
+    /// [`ConfigError`] says what is wrong and how to write it. It never repeats the spec, which holds the password.
+    pub fn parse(spec: &str) -> Result<Self, ConfigError> {
+        spec::parse(spec)
+    }
+
+    fn new(via: Via, host: &str, port: u16, credential: Option<Credential>) -> Self {
+        let id = ExitId::of(via, host, port, credential.as_ref().map_or("", Credential::user));
+        Self { route: Route::new(id, via, host, port, credential) }
+    }
+
+    /// The exit's name.
+    #[must_use]
+    pub fn id(&self) -> ExitId {
+        self.route.exit()
+    }
+
+    /// What a client needs to dial it.
+    #[must_use]
+    pub const fn route(&self) -> &Route {
+        &self.route
+    }
+}

@@ -1,0 +1,85 @@
+//! What the client needs to dial an exit.
+
+use super::{Credential, ExitId};
+use std::fmt;
+use std::sync::Arc;
+
+/// How an exit is spoken to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Via {
+    /// An HTTP proxy: absolute-form requests for `http://`, CONNECT for `https://`.
+    Http,
+}
+
+impl Via {
+    /// The scheme of a proxy spec.
+    #[must_use]
+    pub const fn scheme(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+        }
+    }
+}
+
+/// The way out of one request: an exit's address and login. The lease layer puts it into the request's extensions, where
+/// `ExitClient` and any service of your own find it. A clone is a reference count.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Route(Arc<Inner>);
+
+#[derive(PartialEq, Eq)]
+struct Inner {
+    exit: ExitId,
+    via: Via,
+    host: Box<str>,
+    port: u16,
+    credential: Option<Credential>,
+}
+
+impl Route {
+    pub(super) fn new(exit: ExitId, via: Via, host: &str, port: u16, credential: Option<Credential>) -> Self {
+        Self(Arc::new(Inner { exit, via, host: host.into(), port, credential }))
+    }
+
+    /// The exit this leads through.
+    #[must_use]
+    pub fn exit(&self) -> ExitId {
+        self.0.exit
+    }
+
+    /// The proxy protocol.
+    #[must_use]
+    pub fn via(&self) -> Via {
+        self.0.via
+    }
+
+    /// The proxy's host: a name in lower case, or an IP literal without brackets.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        &self.0.host
+    }
+
+    /// The proxy's port.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.0.port
+    }
+
+    /// The login, if the exit has one.
+    #[must_use]
+    pub fn credential(&self) -> Option<&Credential> {
+        self.0.credential.as_ref()
+    }
+}
+
+impl fmt::Debug for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { exit, via, host, port, credential } = &*self.0;
+        let address = format_args!("{}://{host}:{port}", via.scheme());
+        f.debug_struct("Route")
+            .field("exit", exit)
+            .field("address", &address)
+            .field("credential", credential)
+            .finish()
+    }
+}

@@ -1,0 +1,119 @@
+//! Specs and lists, and what they must never print.
+
+use super::*;
+
+fn read(spec: &str) -> String {
+    match Exit::parse(spec) {
+        Ok(exit) => {
+            let route = exit.route();
+            let login =
+                route.credential().map_or_else(String::new, |c| format!(" {}|{}", c.user(), c.password()));
+            format!("{}:{}{login}", route.host(), route.port())
+        }
+        Err(error) => format!("error: {error}"),
+    }
+}
+
+#[test]
+fn specs_are_read_as_written() {
+    for (spec, expected) in [
+        ("127.0.0.1:3128", "127.0.0.1:3128"),
+        ("http://proxy.test", "proxy.test:80"),
+        ("HTTP://Proxy.Test:8080/", "proxy.test:8080"),
+        ("http://user:p@ss@proxy.test:8080", "proxy.test:8080 user|p@ss"),
+        ("http://user:pa/ss@proxy.test:8080", "proxy.test:8080 user|pa/ss"),
+        ("http://user:100%@proxy.test:8080", "proxy.test:8080 user|100%"),
+        ("user:p%40ss@proxy.test:8080", "proxy.test:8080 user|p@ss"),
+        ("http://user@proxy.test:8080", "proxy.test:8080 user|"),
+        ("proxy.test:8080:user:p%40ss", "proxy.test:8080 user|p%40ss"),
+        ("http://203.0.113.7:8080:user:pass", "203.0.113.7:8080 user|pass"),
+        ("203.0.113.7:8080:user:p:q", "203.0.113.7:8080 user|p:q"),
+        ("203.0.113.7:8080:user:", "203.0.113.7:8080 user|"),
+        ("user:1234:proxy.test:8080", "proxy.test:8080 user|1234"),
+        ("[2001:db8::1]:8080:user:pass", "2001:db8::1:8080 user|pass"),
+        ("http://u:p@[2001:DB8::1]:8080", "2001:db8::1:8080 u|p"),
+        ("\u{feff} 203.0.113.7:8080\u{a0}", "203.0.113.7:8080"),
+        ("localhost:1", "localhost:1"),
+    ] {
+        assert_eq!(read(spec), expected, "{spec}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_says_why_and_repeats_nothing() {
+    for (spec, why) in [
+        ("", "is empty"),
+        ("proxy.test", "has no port"),
+        ("//proxy.test:1", "no usable host"),
+        ("http://user:pa#ss@proxy", "has no port after a login"),
+        ("10.0.0.1:8080:10.0.0.2:9090", "can be read in two ways"),
+        ("203.0.113.7:8080@user:pass", "halves in the wrong order"),
+        ("203.0.113.7:8080:user", "no password"),
+        ("203.0.113.7:8080::pass", "empty user name"),
+        ("2001:db8::1:8080", "without brackets"),
+        ("socks://203.0.113.7:1080", "unknown scheme"),
+        ("socks5://203.0.113.7:1080", "does not dial"),
+        ("http:user:secret@proxy.test:8080", "without `//`"),
+        ("http://u:p@http://proxy.test:8080", "two schemes"),
+        ("http://user:pa%0d%0asecret@proxy.test:8080", "control character"),
+        ("http://us%3Aer:secret@proxy.test:8080", "colon"),
+        ("http://user:secret\\@proxy.test:80", "backslash"),
+        ("203.0.113.7:0", "not 1 to 65535"),
+        ("203.0.113.7:99999", "not 1 to 65535"),
+        ("203.0.113.7:", "not 1 to 65535"),
+        ("999.0.113.7:80", "no usable host"),
+        ("http://user:secret@pröxy.test:80", "no usable host"),
+        ("user secret proxy.test:80", "white space"),
+        ("[::1:80", "`[` without `]`"),
+    ] {
+        let read = read(spec);
+        assert!(read.starts_with("error: ") && read.contains(why), "{spec}: {read}");
+        assert!(!read.contains("secret"), "{read}");
+    }
+}
+
+#[test]
+fn a_list_skips_what_is_no_spec_and_counts_an_exit_once() {
+    let text = "\u{feff}# ours\r\n\r\n203.0.113.7:8080\t\r\n; old\n// older\n\"203.0.113.8:8080\",\n\
+                203.0.113.7:8080   # Frankfurt\nproxy.test:1:user:pa#ss";
+    let list = ExitList::parse(text).unwrap();
+    let read: Vec<_> = list.iter().map(|exit| (exit.route().host(), exit.route().port())).collect();
+    assert_eq!(read, [("203.0.113.7", 8080), ("203.0.113.8", 8080), ("proxy.test", 1)]);
+    assert_eq!(list.iter().last().unwrap().route().credential().unwrap().password(), "pa#ss");
+}
+
+#[test]
+fn a_bad_list_names_its_line() {
+    let error = ExitList::parse("203.0.113.7:8080\n\nuser:secret@\n").unwrap_err();
+    assert_eq!(error.line(), Some(3));
+    assert!(error.to_string().starts_with("line 3: proxy spec "), "{error}");
+    let twice = ExitList::parse("u:one@gw.test:1\nu:two@gw.test:1").unwrap_err();
+    assert!(
+        twice.to_string().contains("line 2: ") && twice.to_string().contains("line 1 with another password")
+    );
+    let none = ExitList::parse("# nothing\n").unwrap_err();
+    assert!(none.to_string().contains("names no exit"), "{none}");
+    let missing = ExitList::from_path("no/such/file").unwrap_err();
+    assert_eq!((missing.file(), missing.line()), (Some("no/such/file"), None));
+}
+
+#[test]
+fn an_exit_is_a_gateway_with_a_user_and_not_a_password() {
+    let id = |spec: &str| Exit::parse(spec).unwrap().id();
+    assert_eq!(id("http://u:one@gw.test:80"), id("gw.test:80:u:two"));
+    assert_ne!(id("u:p@gw.test:80"), id("v:p@gw.test:80"));
+    assert_ne!(id("gw.test:80"), id("gw.test:81"));
+    // The same in every build and process: it is written into logs and shared stores.
+    assert_eq!(id("http://user:pw@gw.example:7000").to_string(), "6384896dd7131c3c");
+}
+
+#[test]
+fn nothing_prints_a_login() {
+    let list = ExitList::parse("token-secret:secret@gw.test:80").unwrap();
+    let exit = list.iter().next().unwrap();
+    let printed = format!("{list:?} {exit:?} {:?} {:?}", exit.route(), exit.route().credential());
+    assert!(!printed.contains("secret") && printed.contains("gw.test:80"), "{printed}");
+    let basic = exit.route().credential().unwrap().basic();
+    assert_eq!(basic, "Basic dG9rZW4tc2VjcmV0OnNlY3JldA==");
+    assert!(basic.is_sensitive());
+}

@@ -1,0 +1,87 @@
+//! Attempts counted by outcome.
+
+use super::Outcome;
+
+/// Attempts by outcome.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct OutcomeCounts {
+    /// The origin answered.
+    pub ok: u64,
+    /// The origin asked to slow down.
+    pub rate_limited: u64,
+    /// The origin refused.
+    pub blocked: u64,
+    /// The exit failed.
+    pub proxy_error: u64,
+    /// The gateway was overloaded.
+    pub gateway_overloaded: u64,
+    /// The proxy refused the login.
+    pub auth_error: u64,
+    /// The provider does not serve the target.
+    pub target_denied: u64,
+    /// The target cannot be reached.
+    pub target_unreachable: u64,
+    /// The origin failed.
+    pub origin_error: u64,
+    /// The exchange broke off.
+    pub interrupted: u64,
+    /// The request was wrong.
+    pub fatal: u64,
+}
+
+impl OutcomeCounts {
+    pub(crate) const fn of(&mut self, outcome: &Outcome) -> &mut u64 {
+        match outcome {
+            Outcome::Ok => &mut self.ok,
+            Outcome::RateLimited { .. } => &mut self.rate_limited,
+            Outcome::Blocked { .. } => &mut self.blocked,
+            Outcome::ProxyError { .. } => &mut self.proxy_error,
+            Outcome::GatewayOverloaded { .. } => &mut self.gateway_overloaded,
+            Outcome::AuthError { .. } => &mut self.auth_error,
+            Outcome::TargetDenied => &mut self.target_denied,
+            Outcome::TargetUnreachable => &mut self.target_unreachable,
+            Outcome::OriginError { .. } => &mut self.origin_error,
+            Outcome::Interrupted { .. } => &mut self.interrupted,
+            Outcome::Fatal => &mut self.fatal,
+        }
+    }
+
+    /// Each count with its outcome's name, in a fixed order.
+    #[must_use]
+    pub const fn named(&self) -> [(&'static str, u64); 11] {
+        [
+            ("ok", self.ok),
+            ("rate_limited", self.rate_limited),
+            ("blocked", self.blocked),
+            ("proxy_error", self.proxy_error),
+            ("gateway_overloaded", self.gateway_overloaded),
+            ("auth_error", self.auth_error),
+            ("target_denied", self.target_denied),
+            ("target_unreachable", self.target_unreachable),
+            ("origin_error", self.origin_error),
+            ("interrupted", self.interrupted),
+            ("fatal", self.fatal),
+        ]
+    }
+
+    /// All attempts.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.named().iter().map(|(_, count)| count).sum()
+    }
+
+    /// Attempts that count in the retry multiplier: those that failed for the request, the gateway or the login do not.
+    #[must_use]
+    pub const fn attempts(&self) -> u64 {
+        self.ok + self.rate_limited + self.blocked + self.proxy_error + self.origin_error + self.interrupted
+    }
+
+    /// The retry multiplier, attempts per success: 1.05 to 1.2 is healthy, above 1.5 the fleet asks too hard (the retry
+    /// article's B22). `None` before the first success.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss, reason = "a ratio for people to read")]
+    pub fn retry_multiplier(&self) -> Option<f64> {
+        (self.ok > 0).then(|| self.attempts() as f64 / self.ok as f64)
+    }
+}

@@ -1,0 +1,71 @@
+//! An outcome with its proofs.
+
+use super::{Outcome, RetryAfter};
+
+/// Whether the origin can have seen the request. It decides whether a request that must not be sent twice may be sent again.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(clippy::exhaustive_enums, reason = "three-valued by nature; callers should match it whole")]
+pub enum Seen {
+    /// Proof that it did not.
+    Never,
+    /// It may have.
+    Unknown,
+    /// It answered.
+    Seen,
+}
+
+/// What an attempt showed, with the proofs that the rules need.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Evidence {
+    /// The outcome.
+    pub outcome: Outcome,
+    /// Whether the origin can have seen the request.
+    pub seen: Seen,
+    /// Whether the proxy accepted a login during this attempt (a new CONNECT, or a forwarded answer). A tunnel opened
+    /// earlier proves nothing: it outlives its password.
+    pub login_accepted: bool,
+    /// How long the answer asked to be left alone, whatever its outcome.
+    pub retry_after: Option<RetryAfter>,
+}
+
+impl Evidence {
+    /// Evidence of an outcome, with the proofs that the outcome alone gives.
+    #[must_use]
+    pub const fn of(outcome: Outcome) -> Self {
+        let (seen, retry_after) = match outcome {
+            Outcome::Ok | Outcome::Blocked { .. } | Outcome::OriginError { .. } => (Seen::Seen, None),
+            Outcome::RateLimited { retry_after } => (Seen::Seen, retry_after),
+            Outcome::GatewayOverloaded { retry_after, .. } => (Seen::Unknown, retry_after),
+            _ => (Seen::Unknown, None),
+        };
+        Self { outcome, seen, login_accepted: false, retry_after }
+    }
+
+    /// Sets whether the origin can have seen the request.
+    #[must_use]
+    pub const fn seen(mut self, seen: Seen) -> Self {
+        self.seen = seen;
+        self
+    }
+
+    /// Sets whether the proxy accepted a login.
+    #[must_use]
+    pub const fn login_accepted(mut self, accepted: bool) -> Self {
+        self.login_accepted = accepted;
+        self
+    }
+
+    /// Sets how long the answer asked to be left alone.
+    #[must_use]
+    pub const fn retry_after(mut self, hint: Option<RetryAfter>) -> Self {
+        self.retry_after = hint;
+        self
+    }
+}
+
+impl From<Outcome> for Evidence {
+    fn from(outcome: Outcome) -> Self {
+        Self::of(outcome)
+    }
+}

@@ -1,0 +1,163 @@
+//! How a client says in which phase an attempt broke.
+
+use super::Seen;
+use bytes::Bytes;
+use http::Response;
+use std::error::Error;
+use std::fmt;
+
+/// The phase of an exchange.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Phase {
+    /// Before anything was dialled: the request cannot be sent as it is.
+    Request,
+    /// Resolving the exit's name.
+    ExitDns,
+    /// Connecting to the exit.
+    ExitTcp,
+    /// Asking the exit for a tunnel.
+    Tunnel,
+    /// The TLS handshake with the origin, through the tunnel.
+    OriginTls,
+    /// Writing the request.
+    Send,
+    /// Waiting for the answer's head.
+    Head,
+    /// Reading the answer's body.
+    Body,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Request => "request",
+            Self::ExitDns => "exit name",
+            Self::ExitTcp => "exit connect",
+            Self::Tunnel => "tunnel",
+            Self::OriginTls => "origin TLS",
+            Self::Send => "send",
+            Self::Head => "answer head",
+            Self::Body => "answer body",
+        })
+    }
+}
+
+/// A failed attempt as a client reports it: the phase, and what is proven. Put it anywhere into the source chain of a
+/// client's error and `ClassifyLayer` finds it.
+///
+/// ```
+/// use tower_egress::outcome::{Failure, Phase, Seen};
+///
+/// let failure = Failure::new(Phase::ExitTcp, Seen::Never).because(std::io::Error::other("refused"));
+/// assert_eq!(failure.to_string(), "exit connect failed");
+/// ```
+pub struct Failure(Box<Inner>);
+
+struct Inner {
+    phase: Phase,
+    seen: Seen,
+    timed_out: bool,
+    login_accepted: bool,
+    refusal: Option<Response<Bytes>>,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+impl Failure {
+    /// A failure in a phase. `seen` is [`Seen::Never`] only with proof.
+    #[must_use]
+    pub fn new(phase: Phase, seen: Seen) -> Self {
+        let inner =
+            Inner { phase, seen, timed_out: false, login_accepted: false, refusal: None, source: None };
+        Self(Box::new(inner))
+    }
+
+    /// The phase ran out of time.
+    #[must_use]
+    pub fn timed_out(mut self) -> Self {
+        self.0.timed_out = true;
+        self
+    }
+
+    /// The proxy accepted a login before the failure.
+    #[must_use]
+    pub fn login_accepted(mut self, accepted: bool) -> Self {
+        self.0.login_accepted = accepted;
+        self
+    }
+
+    /// The proxy's answer that refused a tunnel: status, headers, and as much of the body as was read.
+    #[must_use]
+    pub fn refused(mut self, answer: Response<Bytes>) -> Self {
+        self.0.refusal = Some(answer);
+        self
+    }
+
+    /// The cause.
+    #[must_use]
+    pub fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// The phase that failed.
+    #[must_use]
+    pub fn phase(&self) -> Phase {
+        self.0.phase
+    }
+
+    /// Whether the origin can have seen the request.
+    #[must_use]
+    pub fn seen(&self) -> Seen {
+        self.0.seen
+    }
+
+    /// Whether the phase ran out of time.
+    #[must_use]
+    pub fn is_timeout(&self) -> bool {
+        self.0.timed_out
+    }
+
+    /// Whether the proxy accepted a login before the failure.
+    #[must_use]
+    pub fn is_login_accepted(&self) -> bool {
+        self.0.login_accepted
+    }
+
+    /// The proxy's answer, if it refused a tunnel.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&Response<Bytes>> {
+        self.0.refusal.as_ref()
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The refusal's headers are the proxy's words and may repeat the login.
+        f.debug_struct("Failure")
+            .field("phase", &self.0.phase)
+            .field("seen", &self.0.seen)
+            .field("timed_out", &self.0.timed_out)
+            .field("refusal", &self.0.refusal.as_ref().map(Response::status))
+            .field("source", &self.0.source)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0.refusal {
+            Some(answer) => {
+                write!(f, "{} refused by the proxy with {}", self.0.phase, answer.status().as_u16())
+            }
+            None if self.0.timed_out => write!(f, "{} timed out", self.0.phase),
+            None => write!(f, "{} failed", self.0.phase),
+        }
+    }
+}
+
+impl Error for Failure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source.as_deref().map(|source| source as _)
+    }
+}

@@ -1,0 +1,194 @@
+//! Outcomes: what one attempt showed, named by what failed.
+//!
+//! An [`Outcome`] names its failure domain, because that decides who is charged and what can cure it. [`Evidence`] is the
+//! outcome with its proofs; [`Failure`] is how a client says in which phase an attempt broke.
+//!
+//! ```
+//! use tower_egress::outcome::{FailureDomain, Outcome, Phase};
+//!
+//! let refused = Outcome::ProxyError { phase: Phase::ExitTcp };
+//! assert_eq!(refused.domain(), FailureDomain::Exit);
+//! assert!(!refused.is_ok());
+//! ```
+
+mod counts;
+mod evidence;
+mod failure;
+mod retry_after;
+
+#[cfg(test)]
+mod tests;
+
+pub use counts::OutcomeCounts;
+pub use evidence::{Evidence, Seen};
+pub use failure::{Failure, Phase};
+pub use retry_after::RetryAfter;
+
+use http::StatusCode;
+use std::fmt;
+
+/// What one attempt showed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The origin answered through the exit. 404 and 410 are answers too.
+    Ok,
+    /// The origin asks this exit to slow down (429).
+    RateLimited {
+        /// How long it asked to be left alone.
+        retry_after: Option<RetryAfter>,
+    },
+    /// The origin refuses this exit or this request (403, a challenge).
+    Blocked {
+        /// Whether the address or the request's pattern is refused, where the answer says so.
+        by: BlockedBy,
+    },
+    /// The exit, or the way to it, failed before the origin was reached.
+    ProxyError {
+        /// Where it failed.
+        phase: Phase,
+    },
+    /// The gateway has no capacity; its exits are not to blame.
+    GatewayOverloaded {
+        /// How long the gateway asked to be left alone.
+        retry_after: Option<RetryAfter>,
+        /// What is overloaded.
+        scope: GatewayScope,
+    },
+    /// The proxy refuses the login (407).
+    AuthError {
+        /// Why, where the answer says so.
+        reason: AuthReason,
+    },
+    /// The provider does not serve this target.
+    TargetDenied,
+    /// The target cannot be reached from the exit.
+    TargetUnreachable,
+    /// The origin itself failed (5xx, 408).
+    OriginError {
+        /// Its status.
+        status: StatusCode,
+    },
+    /// The exchange broke off; whether the origin acted on the request may be unknown.
+    Interrupted {
+        /// Where it broke.
+        phase: Phase,
+    },
+    /// The request itself is wrong: no exit and no repetition can cure it.
+    Fatal,
+}
+
+/// What failed, and so what must change before the next attempt.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum FailureDomain {
+    /// Nothing failed.
+    None,
+    /// The pair of exit and origin: other exits serve this origin, this exit serves other origins.
+    Pair,
+    /// The exit, for every origin.
+    Exit,
+    /// The provider's gateway.
+    Gateway,
+    /// The login.
+    Credential,
+    /// The target, whatever the exit.
+    Target,
+    /// The target at this provider.
+    ProviderTarget,
+    /// The origin, whatever the exit.
+    Origin,
+    /// The request.
+    Request,
+}
+
+/// Who a block is aimed at.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum BlockedBy {
+    /// The exit's address.
+    Exit,
+    /// The pattern of the requests: another address will not help.
+    Pattern,
+    /// The answer does not say.
+    Unknown,
+}
+
+/// What of a gateway is overloaded.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum GatewayScope {
+    /// All of it.
+    Gateway,
+    /// Its way to this exit.
+    Exit,
+    /// Its way to this target.
+    Target,
+}
+
+/// Why a proxy refused a login.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum AuthReason {
+    /// The login was refused.
+    Rejected,
+    /// The account has expired.
+    Expired,
+    /// The traffic that was paid for is used up.
+    Quota,
+    /// 407 without a challenge: the provider has no capacity, the password may be right.
+    Capacity,
+}
+
+impl Outcome {
+    /// What failed.
+    #[must_use]
+    pub const fn domain(&self) -> FailureDomain {
+        match self {
+            Self::Ok => FailureDomain::None,
+            Self::RateLimited { .. } | Self::Blocked { .. } => FailureDomain::Pair,
+            Self::ProxyError { .. } | Self::Interrupted { .. } => FailureDomain::Exit,
+            Self::GatewayOverloaded { .. } => FailureDomain::Gateway,
+            Self::AuthError { .. } => FailureDomain::Credential,
+            Self::TargetDenied => FailureDomain::ProviderTarget,
+            Self::TargetUnreachable => FailureDomain::Target,
+            Self::OriginError { .. } => FailureDomain::Origin,
+            Self::Fatal => FailureDomain::Request,
+        }
+    }
+
+    /// Whether this is [`Outcome::Ok`].
+    #[must_use]
+    pub const fn is_ok(&self) -> bool {
+        matches!(self, Self::Ok)
+    }
+
+    /// The outcome's name in logs and metrics: one of a closed set.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::RateLimited { .. } => "rate_limited",
+            Self::Blocked { .. } => "blocked",
+            Self::ProxyError { .. } => "proxy_error",
+            Self::GatewayOverloaded { .. } => "gateway_overloaded",
+            Self::AuthError { .. } => "auth_error",
+            Self::TargetDenied => "target_denied",
+            Self::TargetUnreachable => "target_unreachable",
+            Self::OriginError { .. } => "origin_error",
+            Self::Interrupted { .. } => "interrupted",
+            Self::Fatal => "fatal",
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        match self {
+            Self::ProxyError { phase } | Self::Interrupted { phase } => write!(f, " ({phase})"),
+            Self::OriginError { status } => write!(f, " ({})", status.as_u16()),
+            _ => Ok(()),
+        }
+    }
+}

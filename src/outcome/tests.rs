@@ -1,0 +1,85 @@
+//! `Retry-After`, and the counts.
+
+use super::*;
+use http::HeaderMap;
+use http::header::{DATE, RETRY_AFTER};
+use std::time::{Duration, SystemTime};
+
+fn read(value: &str, date: Option<&str>) -> Option<Duration> {
+    let mut headers = HeaderMap::new();
+    headers.insert(RETRY_AFTER, http::HeaderValue::from_bytes(value.as_bytes()).unwrap());
+    if let Some(date) = date {
+        headers.insert(DATE, date.parse().unwrap());
+    }
+    let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777); // Sun, 06 Nov 1994 08:49:37 GMT
+    RetryAfter::from_headers(&headers, now).map(RetryAfter::wait)
+}
+
+#[test]
+fn retry_after_is_read_in_both_forms() {
+    let secs = |n| Some(Duration::from_secs(n));
+    for (value, date, expected) in [
+        ("0", None, secs(0)),
+        ("120", None, secs(120)),
+        (" 7 ", None, secs(7)),
+        ("99999999999999999999999", None, Some(Duration::MAX)),
+        ("Sun, 06 Nov 1994 08:50:37 GMT", None, secs(60)),
+        ("Sunday, 06-Nov-94 08:50:37 GMT", None, secs(60)),
+        ("Sun, 06 Nov 1994 08:50:37 GMT", Some("Sun, 06 Nov 1994 08:50:00 GMT"), secs(37)),
+        ("Sun, 06 Nov 1994 08:50:37 GMT", Some("garbage"), secs(60)),
+        ("Sun, 06 Nov 1994 08:00:00 GMT", None, secs(0)),
+        ("-5", None, None),
+        ("+5", None, None),
+        ("1.5", None, None),
+        ("nan", None, None),
+        ("inf", None, None),
+        ("soon", None, None),
+        ("", None, None),
+        ("5, 6", None, None),
+        ("\u{e9}", None, None),
+    ] {
+        assert_eq!(read(value, date), expected, "{value:?} {date:?}");
+    }
+    assert_eq!(RetryAfter::from_headers(&HeaderMap::new(), SystemTime::UNIX_EPOCH), None);
+}
+
+#[test]
+fn the_multiplier_leaves_out_what_no_retry_can_cure() {
+    let mut counts = OutcomeCounts::default();
+    assert_eq!(counts.retry_multiplier(), None);
+    (counts.ok, counts.blocked, counts.auth_error, counts.fatal) = (4, 1, 10, 10);
+    assert_eq!(counts.retry_multiplier(), Some(1.25));
+    assert_eq!(counts.total(), 25);
+}
+
+#[test]
+fn every_outcome_has_a_count_of_its_name() {
+    let outcomes = [
+        Outcome::Ok,
+        Outcome::RateLimited { retry_after: None },
+        Outcome::Blocked { by: BlockedBy::Unknown },
+        Outcome::ProxyError { phase: Phase::Tunnel },
+        Outcome::GatewayOverloaded { retry_after: None, scope: GatewayScope::Gateway },
+        Outcome::AuthError { reason: AuthReason::Rejected },
+        Outcome::TargetDenied,
+        Outcome::TargetUnreachable,
+        Outcome::OriginError { status: StatusCode::BAD_GATEWAY },
+        Outcome::Interrupted { phase: Phase::Body },
+        Outcome::Fatal,
+    ];
+    for outcome in outcomes {
+        let mut counts = OutcomeCounts::default();
+        *counts.of(&outcome) += 1;
+        let counted: Vec<_> = counts.named().into_iter().filter(|(_, count)| *count > 0).collect();
+        assert_eq!(counted, [(outcome.name(), 1)]);
+    }
+}
+
+#[test]
+fn a_failure_prints_no_word_of_the_proxy() {
+    let answer =
+        http::Response::builder().status(407).header("x-echo", "secret").body("secret".into()).unwrap();
+    let failure = Failure::new(Phase::Tunnel, Seen::Never).refused(answer);
+    assert_eq!(failure.to_string(), "tunnel refused by the proxy with 407");
+    assert!(!format!("{failure:?}").contains("secret"));
+}
