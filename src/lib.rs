@@ -1,9 +1,12 @@
-//! Tower layers for outbound HTTP through a pool of proxy exits.
+//! stub
 mod draw;
 pub mod error;
 pub mod exit;
+mod fleet;
 pub mod outcome;
+mod pool;
 pub mod request;
+pub mod verdict;
 
 pub use error::{ConfigError, Error, LeaseError, Next};
 pub use exit::{Exit, ExitId, ExitList};

@@ -1,0 +1,117 @@
+//! The state of the fleet as data.
+
+use crate::error::UnusableCounts;
+use crate::exit::ExitId;
+use crate::outcome::OutcomeCounts;
+use crate::pool::Pool;
+use crate::request::{Origin, Time};
+use std::time::Duration;
+
+/// The state of the fleet at one moment.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Snapshot {
+    /// The exits by state.
+    pub exits: ExitCounts,
+    /// Leases out now.
+    pub in_flight: u32,
+    /// Distinct exits with a lease out now.
+    pub exits_in_use: u32,
+    /// Leases given since the scheduler was built.
+    pub leases: u64,
+    /// Outcomes of all origins together.
+    pub outcomes: OutcomeCounts,
+    /// Leases refused, by reason.
+    pub refusals: RefusalCounts,
+    /// Each origin, most attempts first.
+    pub origins: Vec<OriginSnapshot>,
+    /// The hottest pairs, hottest first; at most ten.
+    pub hottest: Vec<PairSnapshot>,
+    /// Refusals by origins that could not be remembered, because the table of pairs was full of pairs that rest.
+    pub uncooled: u64,
+}
+
+/// How many of the hottest pairs are told.
+const HOTTEST: usize = 10;
+
+impl Snapshot {
+    pub(super) fn of(pool: &Pool, now: Time) -> Self {
+        let census = pool.census();
+        let origin = |facts: crate::pool::OriginFacts<'_>| OriginSnapshot {
+            origin: facts.name.clone(),
+            outcomes: facts.counts,
+            heat: facts.heat,
+            benched: facts.benched,
+        };
+        let mut origins: Vec<_> = pool.origin_facts(now).map(origin).collect();
+        origins.sort_by(|a, b| {
+            b.outcomes.total().cmp(&a.outcomes.total()).then_with(|| a.origin.cmp(&b.origin))
+        });
+        let mut pairs: Vec<_> = pool.pair_facts(now).collect();
+        pairs.sort_unstable_by(|a, b| b.heat.total_cmp(&a.heat).then_with(|| a.exit.cmp(&b.exit)));
+        let pair = |facts: crate::pool::PairFacts<'_>| PairSnapshot {
+            exit: facts.exit,
+            origin: facts.origin.clone(),
+            heat: facts.heat,
+            cooling: facts.cooling,
+        };
+        Self {
+            exits: ExitCounts { total: census.total, dead: census.dead },
+            exits_in_use: census.in_use,
+            uncooled: census.uncooled,
+            origins,
+            hottest: pairs.into_iter().take(HOTTEST).map(pair).collect(),
+            ..Self::default()
+        }
+    }
+}
+
+/// Exits by state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct ExitCounts {
+    /// All of them.
+    pub total: u32,
+    /// Unreachable for every origin.
+    pub dead: u32,
+}
+
+/// Leases refused, by reason.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct RefusalCounts {
+    /// No exit was usable.
+    pub no_usable_exit: u64,
+    /// A bound was met.
+    pub busy: u64,
+    /// Why the exits were not usable, at the last such refusal.
+    pub last: UnusableCounts,
+}
+
+/// One origin.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct OriginSnapshot {
+    /// The site.
+    pub origin: Origin,
+    /// Its outcomes.
+    pub outcomes: OutcomeCounts,
+    /// Recent block rate over all exits, 0 to 1.
+    pub heat: f32,
+    /// Exits that rest at this origin, or are on trial there.
+    pub benched: u32,
+}
+
+/// One pair of exit and origin.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PairSnapshot {
+    /// The exit.
+    pub exit: ExitId,
+    /// The site.
+    pub origin: Origin,
+    /// Recent block rate, 0 to 1.
+    pub heat: f32,
+    /// How long it still rests; zero if it does not.
+    pub cooling: Duration,
+}

@@ -1,0 +1,70 @@
+//! Every table is bounded, and each bound has an end.
+
+use super::*;
+
+fn world(count: u16, bounds: Bounds) -> World {
+    World::new(FleetConfig { bounds, ..config(count) })
+}
+
+#[test]
+fn leases_beyond_the_bound_are_refused_with_a_time() {
+    let mut world = world(1, Bounds { leases: 2, ..Bounds::default() });
+    let out = [world.lease(&LeaseRequest::per_request()), world.lease(&LeaseRequest::per_request())];
+    let refused = world.at("a.test", &LeaseRequest::per_request()).unwrap_err();
+    assert!(matches!(refused, Refusal::Busy { retry_at, .. } if retry_at == world.now + secs(1)));
+    world.end(&out[0]);
+    world.lease(&LeaseRequest::per_request());
+    assert_eq!((world.snapshot().in_flight, world.snapshot().refusals.busy), (2, 1));
+}
+
+#[test]
+fn the_least_recently_used_binding_is_forgotten() {
+    let mut world = world(50, Bounds { bindings: 2, ..Bounds::default() });
+    for key in ["a", "b", "c"] {
+        world.pass(secs(1)).once(&LeaseRequest::new(key), Outcome::Ok);
+    }
+    assert_eq!(world.once(&LeaseRequest::new("b"), Outcome::Ok).reason, Reason::Bound);
+    assert_eq!(world.once(&LeaseRequest::new("a"), Outcome::Ok).reason, Reason::Placed);
+}
+
+#[test]
+fn an_origin_in_use_is_never_forgotten() {
+    let mut world = world(2, Bounds { origins: 2, ..Bounds::default() });
+    let one = world.at("1.test", &LeaseRequest::per_request()).unwrap();
+    let two = world.at("2.test", &LeaseRequest::per_request()).unwrap();
+    let refused = world.at("3.test", &LeaseRequest::per_request()).unwrap_err();
+    assert!(matches!(refused, Refusal::Busy { .. }));
+    world.finish(&one, BLOCKED);
+    assert!(world.at("3.test", &LeaseRequest::per_request()).is_err(), "nor is one where an exit rests");
+    world.finish(&two, Outcome::Ok);
+    world.at("3.test", &LeaseRequest::per_request()).unwrap();
+    world.report(&two, BLOCKED);
+    let names: Vec<_> = world.snapshot().origins.iter().map(|origin| origin.origin.to_string()).collect();
+    assert_eq!(names, ["1.test", "3.test"], "a late report brings nothing back");
+}
+
+#[test]
+fn a_pair_that_rests_is_never_forgotten_and_what_cannot_be_kept_is_counted() {
+    let mut world = world(3, Bounds { pairs: 2, ..Bounds::default() });
+    for _ in 0..3 {
+        world.once(&LeaseRequest::per_request(), BLOCKED);
+    }
+    let snapshot = world.snapshot();
+    assert_eq!((snapshot.hottest.len(), snapshot.origins[0].benched, snapshot.uncooled), (2, 2, 1));
+}
+
+#[test]
+fn many_timers_at_once_refuse_nobody() {
+    let mut world = World::of(500);
+    for _ in 0..500 {
+        world.once(&LeaseRequest::per_request(), BLOCKED);
+    }
+    assert_eq!(world.snapshot().origins[0].benched, 500);
+    world.pass(secs(38));
+    let trials: Vec<_> = (0..500).map(|_| world.lease(&LeaseRequest::per_request())).collect();
+    assert!(trials.iter().all(|grant| grant.trial));
+    let Err(Refusal::NoUsableExit { counts, .. }) = world.at("a.test", &LeaseRequest::per_request()) else {
+        panic!("every place is taken")
+    };
+    assert_eq!(counts.on_trial, 500);
+}

@@ -1,0 +1,109 @@
+//! The fleet by its verbs, in virtual time.
+
+mod bounds;
+mod charges;
+mod choice;
+mod gates;
+mod replay;
+mod retries;
+
+use super::*;
+use crate::exit::{ExitId, ExitList};
+use crate::outcome::{BlockedBy, RetryAfter};
+use std::num::NonZeroU32;
+
+pub(super) const BLOCKED: Outcome = Outcome::Blocked { by: BlockedBy::Unknown };
+pub(super) const REFUSED: Outcome = Outcome::ProxyError { phase: Phase::ExitTcp };
+
+pub(super) const fn limited(hint: Option<u64>) -> Outcome {
+    Outcome::RateLimited {
+        retry_after: match hint {
+            Some(seconds) => Some(RetryAfter::new(Duration::from_secs(seconds))),
+            None => None,
+        },
+    }
+}
+
+pub(super) const fn secs(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+pub(super) fn exits(count: u16) -> Vec<Exit> {
+    let lines: Vec<String> = (1..=count).map(|port| format!("gw.test:{port}")).collect();
+    ExitList::parse(&lines.join("\n")).unwrap().into_iter().collect()
+}
+
+pub(super) fn config(count: u16) -> FleetConfig {
+    FleetConfig {
+        exits: exits(count),
+        rules: RetryRules::default(),
+        seed: 7,
+        epoch: 1_700_000_000_000_000_000,
+        bounds: Bounds::default(),
+    }
+}
+
+/// A fleet, its clock, and one origin unless another is named.
+pub(super) struct World {
+    pub(super) fleet: Fleet,
+    pub(super) now: Time,
+}
+
+impl World {
+    pub(super) fn of(count: u16) -> Self {
+        Self::new(config(count))
+    }
+
+    pub(super) fn new(config: FleetConfig) -> Self {
+        Self { fleet: Fleet::new(config), now: Time::ZERO + secs(1) }
+    }
+
+    pub(super) fn pass(&mut self, time: Duration) -> &mut Self {
+        self.now = self.now + time;
+        self
+    }
+
+    pub(super) fn at(&mut self, origin: &str, ask: &LeaseRequest) -> Result<Grant, Refusal> {
+        self.fleet.lease(self.now, ask, &Origin::new(origin))
+    }
+
+    pub(super) fn lease(&mut self, ask: &LeaseRequest) -> Grant {
+        self.at("a.test", ask).unwrap()
+    }
+
+    /// Leases of nothing held, until the exit comes.
+    pub(super) fn through(&mut self, origin: &str, exit: ExitId) -> Grant {
+        for _ in 0..10_000 {
+            let grant = self.at(origin, &LeaseRequest::per_request()).unwrap();
+            if grant.receipt.exit == exit {
+                return grant;
+            }
+            self.end(&grant);
+        }
+        panic!("the exit is never chosen")
+    }
+
+    pub(super) fn report(&mut self, grant: &Grant, outcome: impl Into<Evidence>) {
+        self.fleet.report(self.now, &grant.receipt, &outcome.into(), None);
+    }
+
+    pub(super) fn end(&mut self, grant: &Grant) {
+        self.fleet.release(self.now, &grant.receipt, Release::Done);
+    }
+
+    pub(super) fn finish(&mut self, grant: &Grant, outcome: impl Into<Evidence>) {
+        self.report(grant, outcome);
+        self.end(grant);
+    }
+
+    /// One attempt that ends so.
+    pub(super) fn once(&mut self, ask: &LeaseRequest, outcome: Outcome) -> Grant {
+        let grant = self.lease(ask);
+        self.finish(&grant, outcome);
+        grant
+    }
+
+    pub(super) fn snapshot(&self) -> Snapshot {
+        self.fleet.snapshot(self.now)
+    }
+}

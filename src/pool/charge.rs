@@ -1,0 +1,179 @@
+//! What evidence costs whom.
+//!
+//! | outcome | heat of the pair | pair | exit |
+//! |---|---|---|---|
+//! | ok | good | passes a trial; 20 in a row forgive a strike | works |
+//! | rate limited | bad | rests max(hint, 1 s); no strike, unless it fails a trial | works |
+//! | blocked | bad | one strike; rests max(hint, 30 s, doubling) | works |
+//! | origin error | a quarter bad | - | works |
+//! | proxy error | - | - | one fault |
+//! | interrupted | - | - | half a fault |
+//! | all others | - | - | works, if the origin answered |
+//!
+//! Every rest is lengthened by U(1, 1.25), never shortened: nobody comes back earlier than asked. What was in flight when a
+//! gate shut says nothing new about it, so a burst of refusals counts once.
+
+use super::Pool;
+use super::bindings::BindingIx;
+use super::exits::ExitIx;
+use super::gate::State;
+use super::origins::OriginIx;
+use super::pairs::Pair;
+use super::slab::Slot;
+use crate::draw::{Stream, draw, unit};
+use crate::outcome::{Evidence, FailureDomain, Outcome, Seen};
+use crate::request::Time;
+use std::time::Duration;
+
+/// The first rest of a burned pair.
+const BURNED: Duration = Duration::from_secs(30);
+/// The rest of a pair that was asked to slow down, without saying how long.
+const LIMITED: Duration = Duration::from_secs(1);
+/// Longest hint that is believed.
+const HINT_CAP: Duration = Duration::from_secs(3_600);
+
+/// One unit of evidence: one attempt.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Charge {
+    pub(crate) lease: Slot,
+    pub(crate) at: (ExitIx, OriginIx),
+    pub(crate) binding: Option<(BindingIx, u32)>,
+    pub(crate) sent: Time,
+    /// Whether a block is charged.
+    pub(crate) charged: bool,
+}
+
+impl Pool {
+    /// Takes one report in. `amends` is what the same attempt reported before; it is taken back first. Says whether the
+    /// report was taken: what an origin refused is not made less by a broken body.
+    pub(crate) fn charge(
+        &mut self,
+        now: Time,
+        by: &Charge,
+        evidence: &Evidence,
+        amends: Option<&Evidence>,
+    ) -> bool {
+        if let Some(before) = amends {
+            if !before.outcome.is_ok() && matches!(evidence.outcome, Outcome::Interrupted { .. }) {
+                return false;
+            }
+            self.take_back(now, by, before);
+        }
+        if let Some(origin) = self.origins.get_mut(by.at.1) {
+            *origin.counts.of(&evidence.outcome) += 1;
+        }
+        self.charge_pair(now, by, evidence);
+        self.charge_exit(now, by, evidence);
+        true
+    }
+
+    fn take_back(&mut self, now: Time, by: &Charge, before: &Evidence) {
+        let (exit, origin) = by.at;
+        let Some(record) = self.origins.get_mut(origin) else { return };
+        let count = record.counts.of(&before.outcome);
+        *count = count.saturating_sub(1);
+        let Some(share) = share(by, &before.outcome) else { return };
+        record.heat.take_back(now, by.sent, share);
+        if let Some(slot) = self.pairs.find(exit, origin) {
+            self.with_pair(slot, |pair| pair.heat.take_back(now, by.sent, share));
+        }
+    }
+
+    fn charge_pair(&mut self, now: Time, by: &Charge, evidence: &Evidence) {
+        let (exit, origin) = by.at;
+        let Some(share) = share(by, &evidence.outcome) else { return };
+        if let Some(record) = self.origins.get_mut(origin) {
+            record.heat.add(now, share);
+        }
+        let refused = matches!(evidence.outcome.domain(), FailureDomain::Pair);
+        let slot = if refused { self.pairs.make(now, exit, origin) } else { self.pairs.find(exit, origin) };
+        let Some(slot) = slot else {
+            self.uncooled += u64::from(refused);
+            return;
+        };
+        let seed = self.seed ^ self.origins.get(origin).map_or(0, |record| record.hash);
+        let entity = self.id(exit).as_u64();
+        let burned = self.with_pair(slot, |pair| {
+            pair.heat.add(now, share);
+            match evidence.outcome {
+                Outcome::Ok => {
+                    pair.success(now);
+                    if !pair.gate.is_stale(by.sent) {
+                        pair.gate.pass(by.lease, pair.trials_needed(now));
+                    }
+                    false
+                }
+                _ if refused => refuse(pair, now, by, evidence, (seed, entity)),
+                _ => false,
+            }
+        });
+        if burned == Some(true) {
+            self.lose(by.binding);
+        }
+    }
+
+    /// What holds a burned exit must leave it: its own binding at once, others when they come to lease.
+    fn lose(&mut self, binding: Option<(BindingIx, u32)>) {
+        let Some((ix, generation)) = binding else { return };
+        if let Some(held) = self.bindings.get_mut(ix) {
+            held.lost |= held.generation == generation;
+        }
+    }
+
+    fn charge_exit(&mut self, now: Time, by: &Charge, evidence: &Evidence) {
+        let (exit, origin) = by.at;
+        let weight = match evidence.outcome {
+            Outcome::ProxyError { .. } => 1.0,
+            Outcome::Interrupted { .. } => 0.5,
+            _ if evidence.seen == Seen::Seen => {
+                self.with_exit(exit, |record| {
+                    if !record.gate.is_open() && !record.gate.is_stale(by.sent) {
+                        record.gate.pass(by.lease, 1);
+                        record.revive(now);
+                    }
+                });
+                return;
+            }
+            _ => return,
+        };
+        let (seed, entity) = (self.seed, self.id(exit).as_u64());
+        self.with_exit(exit, |record| {
+            if record.gate.is_stale(by.sent) {
+                return;
+            }
+            let trial = matches!(record.gate.state(), State::Trial { .. });
+            if let Some(rest) = record.fault(now, origin, weight, trial) {
+                let draw = unit(draw(seed, Stream::Cooldown, entity, u64::from(record.gate.shuts())));
+                record.gate.shut(now, now + rest.mul_f64(0.9 + 0.2 * draw));
+            }
+        });
+    }
+}
+
+/// How bad the outcome is for heat; `None` if heat has no part in it.
+fn share(by: &Charge, outcome: &Outcome) -> Option<f32> {
+    match outcome {
+        Outcome::Ok => Some(0.0),
+        Outcome::RateLimited { .. } => Some(1.0),
+        Outcome::Blocked { .. } => by.charged.then_some(1.0),
+        Outcome::OriginError { .. } => Some(0.25),
+        _ => None,
+    }
+}
+
+/// Rests a refused pair. Says whether it is burned now.
+fn refuse(pair: &mut Pair, now: Time, by: &Charge, evidence: &Evidence, (seed, entity): (u64, u64)) -> bool {
+    let hint = evidence.retry_after.map_or(Duration::ZERO, |hint| hint.wait().min(HINT_CAP));
+    let blocked = matches!(evidence.outcome, Outcome::Blocked { .. });
+    if pair.gate.is_stale(by.sent) {
+        pair.gate.lengthen(now + hint);
+        return blocked;
+    }
+    let trial = matches!(pair.gate.state(), State::Trial { .. });
+    let strikes = if blocked || trial { pair.strike(now) } else { pair.strikes_now(now) };
+    let rest = if blocked { Pair::rest(strikes, BURNED) } else { Pair::rest(strikes + 1.0, LIMITED) };
+    let stretch = 1.0 + unit(draw(seed, Stream::Cooldown, entity, u64::from(pair.gate.shuts()))) / 4.0;
+    pair.gate.shut(now, now + rest.max(hint).mul_f64(stretch));
+    pair.burned = blocked;
+    blocked
+}

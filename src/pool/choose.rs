@@ -1,0 +1,239 @@
+//! The choice of an exit. Looks, and changes nothing: the same choice answers "who would be next?".
+
+use super::bindings::{BindingIx, Place, Windows};
+use super::bits::first_out_of;
+use super::exits::ExitIx;
+use super::origins::{OriginIx, OriginRecord};
+use super::reason::Reason;
+use super::{Pool, State};
+use crate::draw::{Stream, below, draw, mix, text};
+use crate::error::UnusableCounts;
+use crate::exit::ExitId;
+use crate::request::{Granularity, LeaseRequest, Time};
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+/// Draws for two usable exits before the scan.
+const DRAWS: u64 = 24;
+/// Keeps an exit without heat from winning whatever its queue.
+const FLOOR: f32 = 0.02;
+/// Scores closer than this are equal.
+const CLEARLY: f32 = 0.9;
+/// When to ask again while somebody else's trial is out: about as long as an answer takes.
+const TRIAL: Duration = Duration::from_secs(1);
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Choice {
+    pub(crate) exit: ExitIx,
+    pub(crate) reason: Reason,
+    hold: Hold,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Hold {
+    /// Nothing is held.
+    Nothing,
+    /// The binding stays as it is.
+    Keep(BindingIx, u32),
+    /// The key holds the exit from now on.
+    Bind { entity: u64, generation: u32 },
+}
+
+/// No exit may serve the origin now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unusable {
+    pub(crate) retry_at: Time,
+    pub(crate) counts: UnusableCounts,
+}
+
+/// What one choice looks at.
+struct View<'a> {
+    pool: &'a Pool,
+    origin: OriginIx,
+    record: &'a OriginRecord,
+    avoid: &'a [ExitId],
+    now: Time,
+}
+
+impl Pool {
+    /// The exit for a request, with the request's own avoid list.
+    pub(crate) fn choose(&self, now: Time, ask: &LeaseRequest, origin: OriginIx) -> Result<Choice, Unusable> {
+        let Some(record) = self.origins.get(origin) else {
+            return Err(Unusable { retry_at: now, counts: UnusableCounts::default() });
+        };
+        let mut avoid = ask.trail.avoid.as_slice();
+        // To keep away from everybody is no way to go on: a pool of one serves its own retries.
+        if avoid.len() >= self.exits.len() && self.exits.iter().all(|exit| avoid.contains(&exit.id())) {
+            avoid = &[];
+        }
+        let view = View { pool: self, origin, record, avoid, now };
+        let choice = match ask.granularity {
+            Granularity::PerRequest => view.pick(),
+            Granularity::Windowed { max_age, max_uses } => view.held(ask, max_age, max_uses),
+        };
+        choice.ok_or_else(|| view.unusable())
+    }
+
+    /// Carries the choice out as far as it binds; returns the binding and its generation.
+    pub(crate) fn bind(
+        &mut self,
+        now: Time,
+        ask: &LeaseRequest,
+        origin: OriginIx,
+        choice: &Choice,
+    ) -> Option<(BindingIx, u32)> {
+        match choice.hold {
+            Hold::Nothing => {
+                self.picks += 1;
+                None
+            }
+            Hold::Keep(ix, generation) => {
+                self.bindings.touch(now, ix);
+                Some((ix, generation))
+            }
+            Hold::Bind { entity, generation } => {
+                let place = Place { entity, exit: choice.exit, generation };
+                Some((self.bindings.bind(now, &ask.key, origin, place)?, generation))
+            }
+        }
+    }
+
+    /// The heat of a pair, 0 to 1.
+    pub(crate) fn heat(&self, now: Time, exit: ExitIx, origin: OriginIx) -> f32 {
+        let prior = self.origins.get(origin).map_or(0.05, |record| record.heat.prior(now));
+        self.pairs.at(exit, origin).map_or(prior, |pair| pair.heat.rate(now, prior))
+    }
+}
+
+impl View<'_> {
+    fn usable(&self, exit: ExitIx) -> bool {
+        let index = exit.index();
+        !self.pool.down.contains(index) && !self.record.benched.contains(index) && !self.avoids(exit)
+    }
+
+    fn avoids(&self, exit: ExitIx) -> bool {
+        !self.avoid.is_empty() && self.avoid.contains(&self.pool.id(exit))
+    }
+
+    /// Power of two choices: of two usable exits drawn at random, the better one. Where few are usable, the two come from
+    /// a scan.
+    fn pick(&self) -> Option<Choice> {
+        let count = self.pool.exits.len();
+        let base = draw(self.pool.seed, Stream::Pick, self.record.hash, self.pool.picks);
+        let prior = self.record.heat.prior(self.now);
+        let mut first = None;
+        for step in 0..DRAWS {
+            let exit = ExitIx(u32::try_from(below(mix(base ^ step), count)).ok()?);
+            if first == Some(exit) || !self.usable(exit) {
+                continue;
+            }
+            match first {
+                None => first = Some(exit),
+                Some(first) => return Some(picked(self.better(first, exit, prior), Reason::Picked)),
+            }
+        }
+        let first = match first {
+            Some(exit) => exit,
+            None => self.scan(below(mix(base ^ DRAWS), count))?,
+        };
+        let second = self.scan(below(mix(base ^ (DRAWS + 1)), count))?;
+        Some(picked(self.better(first, second, prior), Reason::Found))
+    }
+
+    fn scan(&self, from: usize) -> Option<ExitIx> {
+        let exit = |index: usize| u32::try_from(index).map_or(ExitIx(u32::MAX), ExitIx);
+        let sets = (&self.pool.down, &self.record.benched);
+        first_out_of(sets, from, self.pool.exits.len(), |index| !self.avoids(exit(index))).map(exit)
+    }
+
+    /// The one with clearly less heat times queue, else the first. A difference that is only the rest of old heat must not
+    /// keep an exit idle for ever.
+    fn better(&self, a: ExitIx, b: ExitIx, prior: f32) -> ExitIx {
+        if self.score(b, prior) < CLEARLY * self.score(a, prior) { b } else { a }
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "a queue of 2^24 leases on one exit is full anyway")]
+    fn score(&self, exit: ExitIx, prior: f32) -> f32 {
+        let heat =
+            self.pool.pairs.at(exit, self.origin).map_or(prior, |pair| pair.heat.rate(self.now, prior));
+        (heat + FLOOR) * (self.pool.exits[exit.index()].in_flight + 1) as f32
+    }
+
+    /// The exit a key holds, or takes.
+    fn held(&self, ask: &LeaseRequest, max_age: Duration, max_uses: Option<NonZeroU32>) -> Option<Choice> {
+        let known = self.pool.bindings.find(&ask.key, self.origin);
+        let entity =
+            known.map_or_else(|| mix(text(ask.key.as_str()) ^ self.record.hash), |(_, held)| held.entity);
+        let windows = Windows::new(self.pool.seed, self.pool.epoch, entity, max_age);
+        let window = windows.index(self.now);
+        let seed = |generation: u32| {
+            draw(self.pool.seed, Stream::Place, entity, mix(window) ^ u64::from(generation))
+        };
+        let bind = |generation: u32, reason: Reason, not: Option<ExitIx>| {
+            let exit = self.place(seed(generation), not).or_else(|| self.place(seed(generation), None))?;
+            Some(Choice { exit, reason, hold: Hold::Bind { entity, generation } })
+        };
+        let Some((ix, held)) = known else { return bind(0, Reason::Placed, None) };
+        let next = held.generation.wrapping_add(1);
+        if windows.index(held.placed) != window {
+            return bind(held.generation, Reason::Placed, None);
+        }
+        if held.lost || self.lost(held.exit) {
+            return bind(next, Reason::Moved { from: self.pool.id(held.exit) }, Some(held.exit));
+        }
+        if max_uses.is_some_and(|most| held.uses >= most.get()) {
+            return bind(next, Reason::Placed, Some(held.exit));
+        }
+        let hold = Hold::Keep(ix, held.generation);
+        if self.usable(held.exit) {
+            return Some(Choice { exit: held.exit, reason: Reason::Bound, hold });
+        }
+        let exit = self.place(seed(held.generation), None)?;
+        Some(Choice { exit, reason: Reason::Borrowed { from: self.pool.id(held.exit) }, hold })
+    }
+
+    fn place(&self, seed: u64, not: Option<ExitIx>) -> Option<ExitIx> {
+        let suits = |exit: ExitIx| Some(exit) != not && self.usable(exit);
+        let count = self.pool.exits.len();
+        self.pool.ring.place(seed, suits).or_else(|| {
+            let from = below(seed, count);
+            self.scan(from).filter(|exit| Some(*exit) != not)
+        })
+    }
+
+    /// Whether what holds the exit must leave it: it is dead, or burned at this origin.
+    fn lost(&self, exit: ExitIx) -> bool {
+        if self.pool.down.contains(exit.index()) {
+            return true;
+        }
+        let burned = |pair: &super::Pair| pair.burned && matches!(pair.gate.state(), State::Resting { .. });
+        self.record.benched.contains(exit.index())
+            && self.pool.pairs.at(exit, self.origin).is_some_and(burned)
+    }
+
+    /// Why nobody may go, and when somebody may. Each exit is counted once, under the first reason that holds.
+    fn unusable(&self) -> Unusable {
+        let pool = self.pool;
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let (down, dead) = (pool.down.len(), count(pool.dead.len()));
+        let barred = |id: &&ExitId| {
+            let at = pool.exits.binary_search_by_key(*id, |exit| exit.id());
+            at.is_ok_and(|index| !pool.down.contains(index) && !self.record.benched.contains(index))
+        };
+        let avoided = count(self.avoid.iter().filter(barred).count());
+        let benched = count(pool.exits.len()).saturating_sub(down).saturating_sub(avoided);
+        let cooling = benched.min(count(self.record.resting.len()));
+        let on_trial = (down - dead) + (benched - cooling);
+        let mut counts = UnusableCounts::default();
+        (counts.dead, counts.cooling, counts.on_trial, counts.avoided) = (dead, cooling, on_trial, avoided);
+        let rests = [pool.dead.first(), self.record.resting.first()];
+        let soonest = rests.into_iter().flatten().map(|(until, _)| *until).min();
+        let trial = (on_trial > 0 || soonest.is_none()).then(|| self.now + TRIAL);
+        let retry_at = [soonest, trial].into_iter().flatten().min().unwrap_or(self.now);
+        Unusable { retry_at: retry_at.max(self.now), counts }
+    }
+}
+
+fn picked(exit: ExitIx, reason: Reason) -> Choice {
+    Choice { exit, reason, hold: Hold::Nothing }
+}

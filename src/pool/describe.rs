@@ -1,0 +1,65 @@
+//! The pool as data, for people to read.
+
+use super::Pool;
+use super::gate::State;
+use crate::exit::ExitId;
+use crate::outcome::OutcomeCounts;
+use crate::request::{Origin, Time};
+use std::time::Duration;
+
+/// How many exits there are, are dead, and have a lease out.
+pub(crate) struct Census {
+    pub(crate) total: u32,
+    pub(crate) dead: u32,
+    pub(crate) in_use: u32,
+    pub(crate) uncooled: u64,
+}
+
+pub(crate) struct OriginFacts<'a> {
+    pub(crate) name: &'a Origin,
+    pub(crate) counts: OutcomeCounts,
+    pub(crate) heat: f32,
+    pub(crate) benched: u32,
+}
+
+pub(crate) struct PairFacts<'a> {
+    pub(crate) exit: ExitId,
+    pub(crate) origin: &'a Origin,
+    pub(crate) heat: f32,
+    pub(crate) cooling: Duration,
+}
+
+impl Pool {
+    pub(crate) fn census(&self) -> Census {
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        // An exit on trial is dead until it has passed.
+        let dead = self.exits.iter().filter(|exit| !exit.gate.is_open()).count();
+        Census {
+            total: count(self.exits.len()),
+            dead: count(dead),
+            in_use: self.in_use,
+            uncooled: self.uncooled,
+        }
+    }
+
+    pub(crate) fn origin_facts(&self, now: Time) -> impl Iterator<Item = OriginFacts<'_>> {
+        self.origins.iter().map(move |record| OriginFacts {
+            name: &record.name,
+            counts: record.counts,
+            heat: record.heat.prior(now),
+            benched: record.benched.len(),
+        })
+    }
+
+    pub(crate) fn pair_facts(&self, now: Time) -> impl Iterator<Item = PairFacts<'_>> {
+        self.pairs.iter().filter_map(move |pair| {
+            let origin = self.origins.get(pair.origin)?;
+            let cooling = match pair.gate.state() {
+                State::Resting { until } => until.since(now),
+                State::Open | State::Trial { .. } => Duration::ZERO,
+            };
+            let heat = pair.heat.rate(now, origin.heat.prior(now));
+            Some(PairFacts { exit: self.id(pair.exit), origin: &origin.name, heat, cooling })
+        })
+    }
+}

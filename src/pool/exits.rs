@@ -1,0 +1,99 @@
+//! Exits, and when one is dead. Dead is dead for every origin; a refusal by one origin never comes here.
+
+use super::gate::Gate;
+use super::origins::OriginIx;
+use crate::exit::{Exit, ExitId};
+use crate::request::Time;
+use std::time::Duration;
+
+/// An exit's place in the pool's table.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct ExitIx(pub(super) u32);
+
+impl ExitIx {
+    #[cfg(test)]
+    pub(crate) const fn at(index: u32) -> Self {
+        Self(index)
+    }
+
+    pub(super) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Faults in a row that make an exit dead.
+const FAULTS: f32 = 3.0;
+/// Fewer are enough if they hit different origins within half a minute: then it is not the origins.
+const FAULTS_APART: f32 = 2.0;
+const APART_WITHIN: Duration = Duration::from_secs(30);
+/// The first rest of a dead exit; doubles up to five minutes.
+const REST: Duration = Duration::from_secs(5);
+const LONGEST_REST: Duration = Duration::from_secs(300);
+/// One doubling is forgiven for each minute in good health.
+const FORGIVEN_AFTER: Duration = Duration::from_secs(60);
+
+pub(crate) struct ExitRecord {
+    pub(crate) exit: Exit,
+    pub(super) gate: Gate,
+    pub(super) in_flight: u32,
+    faults: f32,
+    last_fault: Option<(OriginIx, Time)>,
+    apart: bool,
+    doublings: u32,
+    healthy_since: Time,
+}
+
+impl ExitRecord {
+    pub(super) const fn new(exit: Exit) -> Self {
+        Self {
+            exit,
+            gate: Gate::OPEN,
+            in_flight: 0,
+            faults: 0.0,
+            last_fault: None,
+            apart: false,
+            doublings: 0,
+            healthy_since: Time::ZERO,
+        }
+    }
+
+    pub(crate) fn id(&self) -> ExitId {
+        self.exit.id()
+    }
+
+    /// A good end: earlier faults were not the exit's.
+    pub(super) fn clear_faults(&mut self) {
+        (self.faults, self.last_fault, self.apart) = (0.0, None, false);
+    }
+
+    /// The exit served a trial.
+    pub(super) fn revive(&mut self, now: Time) {
+        self.healthy_since = now;
+        self.clear_faults();
+    }
+
+    /// One more fault; returns how long the exit must rest if it is dead now. `trial` says that it was on trial.
+    pub(super) fn fault(
+        &mut self,
+        now: Time,
+        origin: OriginIx,
+        weight: f32,
+        trial: bool,
+    ) -> Option<Duration> {
+        self.apart |=
+            self.last_fault.is_some_and(|(at, when)| at != origin && now.since(when) <= APART_WITHIN);
+        self.last_fault = Some((origin, now));
+        self.faults += weight;
+        if !trial && self.faults < FAULTS && !(self.apart && self.faults >= FAULTS_APART) {
+            return None;
+        }
+        if !trial {
+            let minutes = now.since(self.healthy_since).as_secs() / FORGIVEN_AFTER.as_secs();
+            self.doublings = self.doublings.saturating_sub(u32::try_from(minutes).unwrap_or(u32::MAX));
+        }
+        let rest = REST.saturating_mul(1 << self.doublings.min(10)).min(LONGEST_REST);
+        self.doublings = (self.doublings + 1).min(10);
+        self.clear_faults();
+        Some(rest)
+    }
+}

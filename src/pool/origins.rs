@@ -1,0 +1,84 @@
+//! The origins that are known, by name.
+
+use super::bits::Bits;
+use super::heat::Heat;
+use super::slab::{Slab, Slot};
+use crate::draw;
+use crate::outcome::OutcomeCounts;
+use crate::request::{Origin, Time};
+use hashbrown::HashMap;
+use std::collections::BTreeSet;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct OriginIx(Slot);
+
+pub(crate) struct OriginRecord {
+    pub(crate) name: Origin,
+    /// A hash of the name that is the same in every process.
+    pub(crate) hash: u64,
+    pub(crate) counts: OutcomeCounts,
+    /// Over all exits: the prior of each pair.
+    pub(super) heat: Heat,
+    /// Exits whose pair admits nobody.
+    pub(super) benched: Bits,
+    /// When each resting pair's rest is over.
+    pub(super) resting: BTreeSet<(Time, u32)>,
+    pub(super) in_flight: u32,
+    last_used: Time,
+}
+
+pub(crate) struct Origins {
+    by_name: HashMap<Origin, OriginIx>,
+    slab: Slab<OriginRecord>,
+}
+
+/// How many records an eviction looks at.
+const LOOK: usize = 64;
+
+impl Origins {
+    pub(super) fn new(cap: usize) -> Self {
+        Self { by_name: HashMap::new(), slab: Slab::new(cap) }
+    }
+
+    /// The origin of that name; `None` if the table is full of origins that are in use.
+    pub(super) fn intern(&mut self, now: Time, name: &Origin) -> Option<OriginIx> {
+        if let Some(known) = self.by_name.get(name) {
+            if let Some(record) = self.slab.get_mut(known.0) {
+                record.last_used = now;
+            }
+            return Some(*known);
+        }
+        if self.slab.is_full() {
+            let idle = |record: &OriginRecord| {
+                (record.in_flight == 0 && record.benched.len() == 0).then_some(record.last_used)
+            };
+            let gone = self.slab.evict(LOOK, idle)?;
+            self.by_name.remove(&gone.name);
+        }
+        let record = OriginRecord {
+            name: name.clone(),
+            hash: draw::text(name.as_str()),
+            counts: OutcomeCounts::default(),
+            heat: Heat::COLD,
+            benched: Bits::default(),
+            resting: BTreeSet::new(),
+            in_flight: 0,
+            last_used: now,
+        };
+        let ix = OriginIx(self.slab.insert(record)?);
+        self.by_name.insert(name.clone(), ix);
+        Some(ix)
+    }
+
+    pub(crate) fn get(&self, ix: OriginIx) -> Option<&OriginRecord> {
+        self.slab.get(ix.0)
+    }
+
+    pub(super) fn get_mut(&mut self, ix: OriginIx) -> Option<&mut OriginRecord> {
+        self.slab.get_mut(ix.0)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &OriginRecord> {
+        self.slab.iter()
+    }
+}

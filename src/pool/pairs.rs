@@ -1,0 +1,125 @@
+//! Pairs of exit and origin: where a refusal lives. A cell is made on the first one, so that a clean pair costs nothing.
+
+use super::exits::ExitIx;
+use super::gate::Gate;
+use super::heat::Heat;
+use super::origins::OriginIx;
+use super::slab::{Slab, Slot};
+use crate::request::Time;
+use hashbrown::HashMap;
+use std::time::Duration;
+
+/// Strikes are the long memory: they halve in half an hour, where heat forgets a ban of an hour within minutes.
+const STRIKE_HALF_LIFE: f32 = 1_800.0;
+/// Fewer strikes than this are none.
+const COLD_STRIKES: f32 = 0.1;
+/// One strike is forgiven for as many successes in a row.
+const FORGIVEN_AFTER: u8 = 20;
+/// From the second strike within half an hour on, a pair must pass three trials in a row instead of one.
+const CAREFUL_FROM: f32 = 1.5;
+
+pub(crate) struct Pair {
+    pub(super) exit: ExitIx,
+    pub(super) origin: OriginIx,
+    pub(super) heat: Heat,
+    pub(super) gate: Gate,
+    /// Its last rest followed a block, so what holds this exit must leave it.
+    pub(super) burned: bool,
+    strikes: f32,
+    struck: Time,
+    run: u8,
+}
+
+impl Pair {
+    fn strikes(&self, now: Time) -> f32 {
+        self.strikes * libm::exp2f(-now.since(self.struck).as_secs_f32() / STRIKE_HALF_LIFE)
+    }
+
+    /// One more strike; returns how many there are.
+    pub(super) fn strike(&mut self, now: Time) -> f32 {
+        (self.strikes, self.struck, self.run) = (self.strikes(now) + 1.0, now, 0);
+        self.strikes
+    }
+
+    pub(super) fn strikes_now(&self, now: Time) -> f32 {
+        self.strikes(now)
+    }
+
+    pub(super) fn success(&mut self, now: Time) {
+        self.run += 1;
+        if self.run == FORGIVEN_AFTER {
+            (self.strikes, self.struck, self.run) = ((self.strikes(now) - 1.0).max(0.0), now, 0);
+        }
+    }
+
+    pub(super) fn trials_needed(&self, now: Time) -> u8 {
+        if self.strikes(now) >= CAREFUL_FROM { 3 } else { 1 }
+    }
+
+    /// How long a block rests the pair: `base` doubles with each strike after the first, up to an hour. Strikes fade while
+    /// it rests, so a pair that fails every trial settles near ten minutes.
+    pub(super) fn rest(strikes: f32, base: Duration) -> Duration {
+        /// Bans by sites last minutes to hours.
+        const LONGEST: f32 = 3_600.0;
+        Duration::from_secs_f32(
+            (base.as_secs_f32() * libm::exp2f((strikes - 1.0).clamp(0.0, 30.0))).min(LONGEST),
+        )
+    }
+}
+
+pub(crate) struct Pairs {
+    by_place: HashMap<(ExitIx, OriginIx), Slot>,
+    slab: Slab<Pair>,
+}
+
+impl Pairs {
+    pub(super) fn new(cap: usize) -> Self {
+        Self { by_place: HashMap::new(), slab: Slab::new(cap) }
+    }
+
+    pub(super) fn find(&self, exit: ExitIx, origin: OriginIx) -> Option<Slot> {
+        self.by_place.get(&(exit, origin)).copied()
+    }
+
+    pub(super) fn at(&self, exit: ExitIx, origin: OriginIx) -> Option<&Pair> {
+        self.slab.get(self.find(exit, origin)?)
+    }
+
+    pub(super) fn get(&self, slot: Slot) -> Option<&Pair> {
+        self.slab.get(slot)
+    }
+
+    pub(super) fn get_mut(&mut self, slot: Slot) -> Option<&mut Pair> {
+        self.slab.get_mut(slot)
+    }
+
+    /// The pair's cell, made if there is none. `None` if the table is full of pairs that rest or have strikes.
+    pub(super) fn make(&mut self, now: Time, exit: ExitIx, origin: OriginIx) -> Option<Slot> {
+        if let Some(slot) = self.find(exit, origin) {
+            return Some(slot);
+        }
+        if self.slab.is_full() {
+            let cold = |pair: &Pair| {
+                (pair.gate.is_open() && pair.strikes(now) <= COLD_STRIKES).then(|| pair.heat.at())
+            };
+            let gone = self.slab.evict(64, cold)?;
+            self.by_place.remove(&(gone.exit, gone.origin));
+        }
+        let slot = self.slab.insert(Pair {
+            exit,
+            origin,
+            heat: Heat::COLD,
+            gate: Gate::OPEN,
+            burned: false,
+            strikes: 0.0,
+            struck: Time::ZERO,
+            run: 0,
+        })?;
+        self.by_place.insert((exit, origin), slot);
+        Some(slot)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Pair> {
+        self.slab.iter()
+    }
+}

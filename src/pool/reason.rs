@@ -1,0 +1,42 @@
+//! Why an exit was chosen.
+
+use crate::exit::ExitId;
+
+/// Why this exit.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The key holds it.
+    Bound,
+    /// The key holds it from now on.
+    Placed,
+    /// The key holds it from now on, because this exit was lost.
+    Moved {
+        /// The exit that was lost.
+        from: ExitId,
+    },
+    /// For this attempt alone, because the held exit may not be used.
+    Borrowed {
+        /// The exit that stays held.
+        from: ExitId,
+    },
+    /// Nothing is held: the better of two drawn at random.
+    Picked,
+    /// Nothing is held: few exits were usable, and this was the first one found.
+    Found,
+}
+
+impl Reason {
+    /// The reason's name in logs: one of a closed set.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Bound => "bound",
+            Self::Placed => "placed",
+            Self::Moved { .. } => "moved",
+            Self::Borrowed { .. } => "borrowed",
+            Self::Picked => "picked",
+            Self::Found => "found",
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What a request does next: [`RetryRules`] turn the [`Facts`] of an attempt into a [`Verdict`]. Pure arithmetic.
+//!
+//! ```
+//! use tower_egress::verdict::RetryRules;
+//!
+//! assert_eq!(RetryRules::default().max_sends(), 4);
+//! ```
+
+mod rules;
+#[cfg(test)]
+mod tests;
+
+pub use rules::RetryRules;
+
+use crate::outcome::Evidence;
+use std::fmt;
+use std::time::Duration;
+
+/// What must change before the next attempt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Switch {
+    /// Nothing: a held exit is kept.
+    Same,
+    /// Another exit.
+    Exit,
+}
+
+/// Why a request is not sent again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Why {
+    /// It succeeded, or nothing was sent.
+    Done,
+    /// The request itself is wrong.
+    Fatal,
+    /// It was sent as often as allowed.
+    Exhausted,
+    /// The origin may have acted on it, and it is not known to be repeatable.
+    NotRepeatable,
+    /// Its body is gone: it was streamed, or larger than the replay cap.
+    BodyGone,
+    /// No other exit can cure it.
+    NoCure,
+    /// No other exit may serve this origin within the deadline.
+    NoUsableExit,
+    /// The deadline comes first.
+    Deadline,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Done => "nothing is left to do",
+            Self::Fatal => "the request itself is wrong",
+            Self::Exhausted => "it was sent as often as allowed",
+            Self::NotRepeatable => "the origin may have acted on it, and it is not known to be repeatable",
+            Self::BodyGone => "its body cannot be sent again",
+            Self::NoCure => "no other exit can cure it",
+            Self::NoUsableExit => "no other exit may serve this origin in time",
+            Self::Deadline => "the deadline comes first",
+        })
+    }
+}
+
+impl std::error::Error for Why {}
+
+/// What a request does next.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[allow(clippy::exhaustive_enums, reason = "a request goes on or stops; callers should match it whole")]
+pub enum Verdict {
+    /// It stops, and the caller gets what it has.
+    Stop(Why),
+    /// It is sent again.
+    Retry {
+        /// After this wait, holding no lease.
+        delay: Duration,
+        /// With this changed.
+        switch: Switch,
+    },
+}
+
+/// What the rules look at.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Facts {
+    /// What the attempt showed.
+    pub evidence: Evidence,
+    /// Heat of the exit that would be next, at this origin, 0 to 1; `None` if no other exit may go now.
+    pub heat_next: Option<f32>,
+    /// How long until the first exit may go, if none may now.
+    pub soonest: Duration,
+    /// How often the request was sent, this attempt included.
+    pub sends: u32,
+    /// Whether it may be sent twice.
+    pub repeatable: bool,
+    /// Whether its body can be sent again.
+    pub replayable: bool,
+    /// Time left before the deadline.
+    pub left: Duration,
+    /// A draw for the jitter, uniform over all of u64.
+    pub draw: u64,
+}
