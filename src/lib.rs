@@ -1,14 +1,28 @@
-//! stub
+//! Tower layers for outbound HTTP through a pool of proxy exits.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod body;
+pub mod classify;
 mod draw;
 pub mod error;
 pub mod exit;
 mod fleet;
+pub mod lease;
 pub mod outcome;
 mod pool;
 pub mod request;
+pub mod retry;
+pub mod scheduler;
+mod stack;
 pub mod verdict;
 
+pub use body::Body;
+pub use classify::{ClassifyLayer, EgressBody};
 pub use error::{ConfigError, Error, LeaseError, Next};
 pub use exit::{Exit, ExitId, ExitList};
+pub use lease::LeaseLayer;
 pub use outcome::Outcome;
 pub use request::LeaseRequest;
+pub use retry::ExitAwareRetryLayer;
+pub use scheduler::{Lease, LeaseHandle, Scheduler, Served};
+pub use stack::EgressLayer;

@@ -4,7 +4,7 @@ use super::{BoxError, Error, LeaseError};
 
 /// An error type that can carry a refusal up to the caller: [`Error`], and the boxed error of tower's own layers.
 ///
-/// A client's own error is not one, so a lease or retry layer without a `ClassifyLayer` inside does
+/// A client's own error is not one, so a lease or retry layer without a [`ClassifyLayer`](crate::ClassifyLayer) inside does
 /// not compile.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot carry an egress refusal: there is no ClassifyLayer inside this layer",

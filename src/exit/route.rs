@@ -23,7 +23,7 @@ impl Via {
 }
 
 /// The way out of one request: an exit's address and login. The lease layer puts it into the request's extensions, where
-/// `ExitClient` and any service of your own find it. A clone is a reference count.
+/// [`ExitClient`](crate::client::ExitClient) and any service of your own find it. A clone is a reference count.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Route(Arc<Inner>);
 

@@ -142,26 +142,23 @@ fn colon_list(list: &str) -> Result<Parts<'_>, ConfigError> {
         [_, _] => Err(bad("has a user name but no password", "write host:port:user: for an empty password")),
         [_, port_end, pass_at, ..] => {
             let (host, port) = address_of(&list[..port_end])?;
-            let last = list[..colons[colons.len() - 1]].rfind(':').map_or(0, |at| at + 1);
-            let (host_back, port_back) = address_of(&list[last..])?;
+            let user = &list[port_end + 1..pass_at];
+            let cut = list[..colons[colons.len() - 1]].rfind(':').unwrap_or(0);
+            let (host_back, port_back) = address_of(&list[cut + 1..])?;
             let front = is_port(port) && !host.is_empty();
             let back = is_port(port_back) && looks_like_host(host_back);
-            if front && !(back && !looks_like_host(host)) {
-                if back && looks_like_host(host) {
-                    return Err(bad("can be read in two ways", "write http://user:password@host:port"));
+            match (front, back) {
+                (true, true) if looks_like_host(host) => {
+                    Err(bad("can be read in two ways", "write http://user:password@host:port"))
                 }
-                let login = (list[port_end + 1..pass_at].to_owned(), list[pass_at + 1..].to_owned());
-                return if login.0.is_empty() {
-                    Err(bad("has an empty user name", FORMS))
-                } else {
-                    Ok((Some(login), host, port))
-                };
+                (true, false) if user.is_empty() => Err(bad("has an empty user name", FORMS)),
+                (true, false) => Ok((Some((user.to_owned(), list[pass_at + 1..].to_owned())), host, port)),
+                (_, true) => {
+                    let (user, password) = list[..cut].split_once(':').unwrap_or((&list[..cut], ""));
+                    Ok((Some((user.to_owned(), password.to_owned())), host_back, port_back))
+                }
+                (false, false) => Err(bad("has no port where one should be", FORMS)),
             }
-            if back {
-                let (user, password) = list[..last - 1].split_once(':').unwrap_or((&list[..last - 1], ""));
-                return Ok((Some((user.to_owned(), password.to_owned())), host_back, port_back));
-            }
-            Err(bad("has no port where one should be", FORMS))
         }
     }
 }

@@ -9,12 +9,13 @@ pub(crate) use receipt::{Grant, Refusal, RetryAsk};
 pub use receipt::{Receipt, Release};
 pub use snapshot::{ExitCounts, OriginSnapshot, PairSnapshot, RefusalCounts, Snapshot};
 
+pub(crate) use crate::pool::Bounds;
 pub use crate::pool::Reason;
 
 use crate::draw::{Stream, draw};
 use crate::exit::Exit;
 use crate::outcome::{Evidence, Outcome, OutcomeCounts, Phase, Seen};
-use crate::pool::{Bounds, Charge, Choice, OriginIx, Pool, Slab, Unusable};
+use crate::pool::{Charge, Choice, OriginIx, Pool, Slab, Unusable};
 use crate::request::{LeaseRequest, Origin, Time};
 use crate::verdict::{Facts, RetryRules, Verdict};
 use std::time::Duration;

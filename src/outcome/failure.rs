@@ -44,7 +44,7 @@ impl fmt::Display for Phase {
 }
 
 /// A failed attempt as a client reports it: the phase, and what is proven. Put it anywhere into the source chain of a
-/// client's error and `ClassifyLayer` finds it.
+/// client's error and [`ClassifyLayer`](crate::ClassifyLayer) finds it.
 ///
 /// ```
 /// use tower_egress::outcome::{Failure, Phase, Seen};

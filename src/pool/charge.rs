@@ -6,7 +6,7 @@
 //! | rate limited | bad | rests max(hint, 1 s); no strike, unless it fails a trial | works |
 //! | blocked | bad | one strike; rests max(hint, 30 s, doubling) | works |
 //! | origin error | a quarter bad | - | works |
-//! | proxy error | - | - | one fault |
+//! | proxy error | - | - | one fault; none if the TLS handshake with the origin failed |
 //! | interrupted | - | - | half a fault |
 //! | all others | - | - | works, if the origin answered |
 //!
@@ -21,7 +21,7 @@ use super::origins::OriginIx;
 use super::pairs::Pair;
 use super::slab::Slot;
 use crate::draw::{Stream, draw, unit};
-use crate::outcome::{Evidence, FailureDomain, Outcome, Seen};
+use crate::outcome::{Evidence, FailureDomain, Outcome, Phase, Seen};
 use crate::request::Time;
 use std::time::Duration;
 
@@ -123,6 +123,8 @@ impl Pool {
     fn charge_exit(&mut self, now: Time, by: &Charge, evidence: &Evidence) {
         let (exit, origin) = by.at;
         let weight = match evidence.outcome {
+            // One site with a bad certificate, or without TLS, fails through every exit: it must not empty the pool.
+            Outcome::ProxyError { phase: Phase::OriginTls } => return,
             Outcome::ProxyError { .. } => 1.0,
             Outcome::Interrupted { .. } => 0.5,
             _ if evidence.seen == Seen::Seen => {

@@ -49,11 +49,6 @@ impl Gate {
         self.state
     }
 
-    /// Whether one more lease may enter now.
-    pub(crate) const fn admits(&self) -> bool {
-        self.state.admits()
-    }
-
     pub(crate) const fn is_open(&self) -> bool {
         matches!(self.state, State::Open)
     }
@@ -66,10 +61,6 @@ impl Gate {
     /// Whether an attempt sent then says nothing new: the gate has been shut since.
     pub(crate) fn is_stale(&self, sent: Time) -> bool {
         self.shut_at.is_some_and(|shut| sent <= shut)
-    }
-
-    pub(crate) fn is_trial_of(&self, lease: Slot) -> bool {
-        matches!(self.state, State::Trial { lease: Some(holder), .. } if holder == lease)
     }
 
     pub(crate) fn shut(&mut self, now: Time, until: Time) {

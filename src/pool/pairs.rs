@@ -85,10 +85,6 @@ impl Pairs {
         self.slab.get(self.find(exit, origin)?)
     }
 
-    pub(super) fn get(&self, slot: Slot) -> Option<&Pair> {
-        self.slab.get(slot)
-    }
-
     pub(super) fn get_mut(&mut self, slot: Slot) -> Option<&mut Pair> {
         self.slab.get_mut(slot)
     }

@@ -1,0 +1,29 @@
+//! What an error of the client shows.
+
+use super::status::refused_tunnel;
+use crate::outcome::{Evidence, Failure, Outcome, Phase, Seen};
+use std::error::Error;
+use std::time::SystemTime;
+
+/// Evidence of an error: by the [`Failure`] in its source chain; without one nothing is proven.
+pub(super) fn error(error: &(dyn Error + 'static), now: SystemTime) -> Evidence {
+    let mut at = Some(error);
+    while let Some(cause) = at {
+        if let Some(found) = cause.downcast_ref::<Failure>() {
+            return failure(found, now);
+        }
+        at = cause.source();
+    }
+    Evidence::of(Outcome::Interrupted { phase: Phase::Head }).seen(Seen::Unknown)
+}
+
+fn failure(failure: &Failure, now: SystemTime) -> Evidence {
+    let phase = failure.phase();
+    let evidence = match failure.refusal() {
+        Some(answer) => refused_tunnel(answer.status(), answer.headers(), now),
+        None if phase == Phase::Request => Evidence::of(Outcome::Fatal),
+        None if failure.seen() == Seen::Never => Evidence::of(Outcome::ProxyError { phase }),
+        None => Evidence::of(Outcome::Interrupted { phase }),
+    };
+    evidence.seen(failure.seen()).login_accepted(failure.is_login_accepted())
+}

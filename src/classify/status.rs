@@ -1,0 +1,53 @@
+//! What an answer's head shows. One table, pure.
+
+use crate::outcome::{AuthReason, BlockedBy, Evidence, GatewayScope, Outcome, Phase, RetryAfter, Seen};
+use http::header::PROXY_AUTHENTICATE;
+use http::{HeaderMap, StatusCode};
+use std::time::SystemTime;
+
+/// The head of an answer to a request. `now` is for a `Retry-After` that is a date, where the answer carries none itself.
+pub(super) fn head(status: StatusCode, headers: &HeaderMap, tunnelled: bool, now: SystemTime) -> Evidence {
+    let hint = RetryAfter::from_headers(headers, now);
+    let outcome = match status.as_u16() {
+        407 if !tunnelled => {
+            return Evidence::of(login_refused(headers)).seen(Seen::Never).retry_after(hint);
+        }
+        0..400 | 404 | 410 => Outcome::Ok,
+        _ if is_challenge(headers) => Outcome::Blocked { by: BlockedBy::Unknown },
+        403 => Outcome::Blocked { by: BlockedBy::Unknown },
+        429 => Outcome::RateLimited { retry_after: hint },
+        451 => Outcome::TargetDenied,
+        408 | 500.. => Outcome::OriginError { status },
+        _ => Outcome::Fatal,
+    };
+    // In the absolute form a gateway's status may be the proxy's own word for a request that did arrive, or did not.
+    let by_proxy = !tunnelled && matches!(status.as_u16(), 502..=504);
+    let seen = if by_proxy { Seen::Unknown } else { Seen::Seen };
+    // Whoever forwards has let the login in; an answer in a tunnel says nothing about it, tunnels outlive passwords.
+    Evidence::of(outcome).seen(seen).login_accepted(!tunnelled).retry_after(hint)
+}
+
+/// The answer with which a proxy refused a tunnel.
+pub(super) fn refused_tunnel(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Evidence {
+    let hint = RetryAfter::from_headers(headers, now);
+    let outcome = match status.as_u16() {
+        407 => login_refused(headers),
+        429 | 500 | 503 | 509 => {
+            Outcome::GatewayOverloaded { retry_after: hint, scope: GatewayScope::Gateway }
+        }
+        502 | 504 => Outcome::TargetUnreachable,
+        403 | 451 => Outcome::TargetDenied,
+        _ => Outcome::ProxyError { phase: Phase::Tunnel },
+    };
+    Evidence::of(outcome).retry_after(hint)
+}
+
+/// Without a challenge a 407 asks for no other login: some providers say so that they have no room.
+fn login_refused(headers: &HeaderMap) -> Outcome {
+    let asked = headers.contains_key(PROXY_AUTHENTICATE);
+    Outcome::AuthError { reason: if asked { AuthReason::Rejected } else { AuthReason::Capacity } }
+}
+
+fn is_challenge(headers: &HeaderMap) -> bool {
+    headers.get("cf-mitigated").is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"challenge"))
+}

@@ -1,0 +1,160 @@
+//! The table, row by row.
+
+use super::{failure, status};
+use crate::outcome::{
+    AuthReason, BlockedBy, Evidence, Failure, GatewayScope, Outcome, Phase, RetryAfter, Seen,
+};
+use bytes::Bytes;
+use http::header::{HeaderName, PROXY_AUTHENTICATE, RETRY_AFTER};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use std::time::{Duration, SystemTime};
+
+fn code(status: u16) -> StatusCode {
+    StatusCode::from_u16(status).unwrap()
+}
+
+fn headers(name: HeaderName, value: &'static str) -> HeaderMap {
+    HeaderMap::from_iter([(name, HeaderValue::from_static(value))])
+}
+
+fn head(status: u16, headers: &HeaderMap, tunnelled: bool) -> Evidence {
+    status::head(code(status), headers, tunnelled, SystemTime::UNIX_EPOCH)
+}
+
+const BLOCKED: Outcome = Outcome::Blocked { by: BlockedBy::Unknown };
+const LIMITED: Outcome = Outcome::RateLimited { retry_after: None };
+
+#[test]
+fn an_answers_status_names_its_outcome() {
+    let none = HeaderMap::new();
+    for tunnelled in [true, false] {
+        let check = |status: u16, outcome: Outcome| {
+            let evidence = head(status, &none, tunnelled);
+            assert_eq!((status, evidence.outcome), (status, outcome));
+            assert_eq!(evidence.login_accepted, !tunnelled, "{status}");
+        };
+        for status in [200, 204, 206, 301, 304, 399, 404, 410] {
+            check(status, Outcome::Ok);
+        }
+        for status in [500, 501, 502, 503, 504, 520, 599, 999, 408] {
+            check(status, Outcome::OriginError { status: code(status) });
+        }
+        for status in
+            [400, 401, 402, 405, 406, 409, 411, 412, 413, 414, 415, 417, 418, 421, 422, 426, 428, 431, 499]
+        {
+            check(status, Outcome::Fatal);
+        }
+        check(403, BLOCKED);
+        check(429, LIMITED);
+        check(451, Outcome::TargetDenied);
+    }
+}
+
+#[test]
+fn a_407_is_the_proxys_own_only_outside_a_tunnel() {
+    let none = HeaderMap::new();
+    let asked = headers(PROXY_AUTHENTICATE, "Basic realm=\"x\"");
+    let reason = |headers| {
+        let evidence = head(407, headers, false);
+        assert_eq!((evidence.seen, evidence.login_accepted), (Seen::Never, false));
+        evidence.outcome
+    };
+    assert_eq!(reason(&asked), Outcome::AuthError { reason: AuthReason::Rejected });
+    assert_eq!(reason(&none), Outcome::AuthError { reason: AuthReason::Capacity });
+    let inside = head(407, &asked, true);
+    assert_eq!((inside.outcome, inside.seen), (Outcome::Fatal, Seen::Seen));
+}
+
+#[test]
+fn a_challenge_is_a_block_whatever_its_status() {
+    let challenge = headers(HeaderName::from_static("cf-mitigated"), "Challenge");
+    for status in [403, 429, 503] {
+        assert_eq!(head(status, &challenge, true).outcome, BLOCKED);
+    }
+    assert_eq!(head(200, &challenge, true).outcome, Outcome::Ok);
+    let other = headers(HeaderName::from_static("cf-mitigated"), "block");
+    assert_eq!(head(429, &other, true).outcome, LIMITED);
+}
+
+#[test]
+fn a_hint_is_kept_with_any_refusal() {
+    let hint = headers(RETRY_AFTER, "30");
+    let wait = Some(RetryAfter::new(Duration::from_secs(30)));
+    assert_eq!(head(429, &hint, true).outcome, Outcome::RateLimited { retry_after: wait });
+    for status in [429, 403, 503, 408] {
+        assert_eq!(head(status, &hint, true).retry_after, wait);
+    }
+}
+
+#[test]
+fn a_gateways_status_outside_a_tunnel_proves_nothing() {
+    let none = HeaderMap::new();
+    for status in [502, 503, 504] {
+        assert_eq!(head(status, &none, false).seen, Seen::Unknown);
+        assert_eq!(head(status, &none, true).seen, Seen::Seen);
+    }
+    assert_eq!(head(500, &none, false).seen, Seen::Seen);
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "made to be judged")]
+fn of(failed: Failure) -> Evidence {
+    failure::error(&failed, SystemTime::UNIX_EPOCH)
+}
+
+#[test]
+fn a_refused_tunnel_is_read_as_an_answer_of_the_proxy() {
+    let refused = |status: u16, headers: HeaderMap| {
+        let mut answer = Response::new(Bytes::new());
+        (*answer.status_mut(), *answer.headers_mut()) = (code(status), headers);
+        of(Failure::new(Phase::Tunnel, Seen::Never).refused(answer))
+    };
+    let full = Outcome::GatewayOverloaded { retry_after: None, scope: GatewayScope::Gateway };
+    let rows = [
+        (407, Outcome::AuthError { reason: AuthReason::Capacity }),
+        (429, full),
+        (500, full),
+        (503, full),
+        (509, full),
+        (502, Outcome::TargetUnreachable),
+        (504, Outcome::TargetUnreachable),
+        (403, Outcome::TargetDenied),
+        (451, Outcome::TargetDenied),
+        (400, Outcome::ProxyError { phase: Phase::Tunnel }),
+        (404, Outcome::ProxyError { phase: Phase::Tunnel }),
+        (501, Outcome::ProxyError { phase: Phase::Tunnel }),
+    ];
+    for (status, outcome) in rows {
+        let evidence = refused(status, HeaderMap::new());
+        assert_eq!((status, evidence.outcome, evidence.seen), (status, outcome, Seen::Never));
+        assert!(!evidence.login_accepted);
+    }
+    let asked = refused(407, headers(PROXY_AUTHENTICATE, "Basic"));
+    assert_eq!(asked.outcome, Outcome::AuthError { reason: AuthReason::Rejected });
+    let wait = Some(RetryAfter::new(Duration::from_secs(7)));
+    let hinted = refused(503, headers(RETRY_AFTER, "7"));
+    assert_eq!(hinted.retry_after, wait);
+    assert!(matches!(hinted.outcome, Outcome::GatewayOverloaded { retry_after, .. } if retry_after == wait));
+}
+
+#[test]
+fn a_broken_attempt_is_the_exits_only_with_proof() {
+    for phase in [Phase::ExitDns, Phase::ExitTcp, Phase::Tunnel, Phase::OriginTls, Phase::Send] {
+        let evidence = of(Failure::new(phase, Seen::Never).login_accepted(true));
+        assert_eq!((evidence.outcome, evidence.seen), (Outcome::ProxyError { phase }, Seen::Never));
+        assert!(evidence.login_accepted);
+    }
+    for phase in [Phase::Send, Phase::Head, Phase::Body] {
+        let evidence = of(Failure::new(phase, Seen::Unknown));
+        assert_eq!((evidence.outcome, evidence.seen), (Outcome::Interrupted { phase }, Seen::Unknown));
+    }
+    assert_eq!(of(Failure::new(Phase::Request, Seen::Never)).outcome, Outcome::Fatal);
+}
+
+#[test]
+fn the_failure_is_found_anywhere_below_and_nothing_is_proven_without() {
+    let buried = std::io::Error::other(Failure::new(Phase::ExitTcp, Seen::Never));
+    let buried = Failure::new(Phase::ExitDns, Seen::Never).because(buried);
+    assert_eq!(of(buried).outcome, Outcome::ProxyError { phase: Phase::ExitDns }, "the outermost counts");
+    let unknown = failure::error(&std::io::Error::other("reset"), SystemTime::UNIX_EPOCH);
+    assert_eq!(unknown, Evidence::of(Outcome::Interrupted { phase: Phase::Head }).seen(Seen::Unknown));
+}

@@ -1,0 +1,98 @@
+//! The service: lease, then send.
+
+use super::{LeaseFuture, LeaseLayer};
+use crate::error::{CarriesRefusal, LeaseError};
+use crate::scheduler::{Attempt, Lease, LeaseHandle};
+use http::Request;
+use http::request::Parts;
+use std::mem;
+use std::task::{Context, Poll};
+use tokio::time::Instant;
+use tower::Service;
+use tower::util::Oneshot;
+
+/// The service of [`LeaseLayer`].
+#[derive(Clone, Debug)]
+pub struct Leased<S> {
+    inner: S,
+    layer: LeaseLayer,
+}
+
+impl<S> Leased<S> {
+    pub(super) const fn new(inner: S, layer: LeaseLayer) -> Self {
+        Self { inner, layer }
+    }
+
+    /// Waits until it is ready and sends one request. As tower's `ServiceExt::oneshot`; inherent, so that a wrong order of
+    /// layers is a compile error that names the right one.
+    pub fn oneshot<B>(self, request: Request<B>) -> Oneshot<Self, Request<B>>
+    where
+        Self: Service<Request<B>>,
+    {
+        tower::ServiceExt::oneshot(self, request)
+    }
+
+    /// A lease for the request, and when it must be over.
+    fn lease(&self, parts: &Parts) -> Result<Leasing, LeaseError> {
+        if parts.extensions.get::<LeaseHandle>().is_some() {
+            return Err(LeaseError::Misuse(
+                "the request carries a lease already: one LeaseLayer \
+                 (the order is ExitAwareRetryLayer -> LeaseLayer -> ClassifyLayer -> client)",
+            ));
+        }
+        let scheduler = self.layer.scheduler();
+        let attempt = parts.extensions.get::<Attempt>().cloned();
+        if attempt.as_ref().is_some_and(|attempt| !attempt.is_of(scheduler)) {
+            return Err(LeaseError::Misuse(
+                "ExitAwareRetryLayer and LeaseLayer were built with two schedulers; give both the same",
+            ));
+        }
+        let mut ask = self.layer.ask(parts)?;
+        if let Some(attempt) = &attempt {
+            attempt.resume(&mut ask);
+        }
+        let deadline = scheduler.fix_deadline(&mut ask);
+        if let Some(attempt) = &attempt {
+            attempt.asked(&ask);
+        }
+        let lease = scheduler.lease(&ask)?;
+        Ok(Leasing { lease, attempt, deadline })
+    }
+}
+
+struct Leasing {
+    lease: Lease,
+    attempt: Option<Attempt>,
+    deadline: Instant,
+}
+
+impl<S, B> Service<Request<B>> for Leased<S>
+where
+    S: Service<Request<B>> + Clone,
+    S::Error: CarriesRefusal,
+{
+    type Response = S::Response; // untouched: a body is held through the handle
+    type Error = S::Error;
+    type Future = LeaseFuture<S::Future>;
+
+    /// Forwards, and never reports a state of the fleet: an error here would end the service for ever.
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        // The ready one goes, called or refused, with whatever permit it holds; the clone stays.
+        let fresh = self.inner.clone();
+        let mut ready = mem::replace(&mut self.inner, fresh);
+        let (mut parts, body) = request.into_parts();
+        match self.lease(&parts) {
+            Err(refusal) => LeaseFuture::refused(refusal),
+            Ok(Leasing { lease, attempt, deadline }) => {
+                let (hold, handle) = lease.share(attempt, self.layer.to_body_end);
+                parts.extensions.insert(handle.route().clone());
+                parts.extensions.insert(handle.clone());
+                LeaseFuture::sent(ready.call(Request::from_parts(parts, body)), handle, hold, deadline)
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! A request body that can be sent again if it is small and in memory.
+
+use crate::body::into_bytes;
+use crate::error::BoxError;
+use crate::scheduler::sync::{Mutex, lock};
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// A request body whose clones are the same body for another attempt.
+///
+/// Nothing is read ahead and nothing is copied: frames are kept by reference as they pass, up to the cap. So
+///
+/// - an empty body can always be sent again;
+/// - one that is in memory can, once it has passed as a whole and fits under the cap;
+/// - any body can, as long as nobody has asked it for a frame: an attempt that never reached the origin costs nothing;
+/// - a larger or a streaming one is sent once.
+///
+/// A clone that is polled after a later clone was gets an error, never another's bytes.
+pub struct ReplayBody<B>(Option<Part<B>>);
+
+struct Part<B> {
+    shared: Arc<Mutex<Shared<B>>>,
+    /// The next of the kept frames.
+    at: usize,
+    /// Which attempt this is for.
+    turn: u32,
+}
+
+struct Shared<B> {
+    /// Boxed, because a body that may not move is polled behind a lock. `None` once it has ended.
+    inner: Option<Pin<Box<B>>>,
+    kept: Vec<Frame<Bytes>>,
+    bytes: usize,
+    cap: usize,
+    /// Somebody has asked for a frame.
+    begun: bool,
+    /// A frame went by that was not kept, or the body broke.
+    gone: bool,
+    /// The latest attempt that was polled.
+    turn: u32,
+}
+
+impl<B: Body> ReplayBody<B> {
+    /// Wraps a body; `cap` bounds the bytes that are kept.
+    #[must_use]
+    pub fn new(body: B, cap: usize) -> Self {
+        if body.is_end_stream() {
+            return Self(None);
+        }
+        // What says that it will not fit is not even begun to be kept.
+        let gone = body.size_hint().lower() > cap as u64;
+        let cap = if gone { 0 } else { cap };
+        let (inner, kept) = (Some(Box::pin(body)), Vec::new());
+        let shared = Shared { inner, kept, bytes: 0, cap, begun: false, gone: false, turn: 0 };
+        Self(Some(Part { shared: Arc::new(Mutex::new(shared)), at: 0, turn: 0 }))
+    }
+
+    /// Whether a clone would be the whole body.
+    #[must_use]
+    pub fn is_replayable(&self) -> bool {
+        self.0.as_ref().is_none_or(|part| {
+            let shared = lock(&part.shared);
+            !shared.begun || (shared.inner.is_none() && !shared.gone)
+        })
+    }
+}
+
+impl<B> Clone for ReplayBody<B> {
+    /// The whole body again, from its first byte.
+    fn clone(&self) -> Self {
+        Self(self.0.as_ref().map(|part| Part {
+            shared: Arc::clone(&part.shared),
+            at: 0,
+            turn: part.turn.saturating_add(1),
+        }))
+    }
+}
+
+impl<B> Body for ReplayBody<B>
+where
+    B: Body,
+    B::Error: Into<BoxError>,
+{
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let Some(part) = &mut self.get_mut().0 else { return Poll::Ready(None) };
+        let mut shared = lock(&part.shared);
+        if part.turn < shared.turn {
+            return Poll::Ready(Some(Err("the body has gone to a later attempt".into())));
+        }
+        let first = part.at == 0 && (!shared.begun || part.turn > shared.turn);
+        if first && shared.begun && (shared.gone || shared.inner.is_some()) {
+            return Poll::Ready(Some(Err("the body was sent already and not kept".into())));
+        }
+        shared.turn = part.turn;
+        if let Some(frame) = shared.kept.get(part.at) {
+            part.at += 1;
+            return Poll::Ready(Some(Ok(copy(frame))));
+        }
+        let next = std::task::ready!(shared.poll(cx));
+        if matches!(next, Some(Ok(_))) && !shared.gone {
+            part.at += 1;
+        }
+        Poll::Ready(next)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.as_ref().is_none_or(|part| {
+            let shared = lock(&part.shared);
+            shared.inner.is_none() && part.at >= shared.kept.len()
+        })
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let Some(part) = &self.0 else { return SizeHint::with_exact(0) };
+        let shared = lock(&part.shared);
+        let left = shared.kept.iter().skip(part.at).filter_map(Frame::data_ref);
+        let left: u64 = left.map(|data| data.len() as u64).sum();
+        let Some(inner) = &shared.inner else { return SizeHint::with_exact(left) };
+        let rest = inner.size_hint();
+        let mut hint = SizeHint::new();
+        hint.set_lower(rest.lower().saturating_add(left));
+        if let Some(upper) = rest.upper() {
+            hint.set_upper(upper.saturating_add(left));
+        }
+        hint
+    }
+}
+
+impl<B> Shared<B>
+where
+    B: Body,
+    B::Error: Into<BoxError>,
+{
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        self.begun = true;
+        let Some(inner) = &mut self.inner else { return Poll::Ready(None) };
+        let next = std::task::ready!(inner.as_mut().poll_frame(cx));
+        let ended = inner.is_end_stream();
+        let next = match next {
+            Some(Ok(frame)) => Some(Ok(self.keep(into_bytes(frame)))),
+            Some(Err(error)) => {
+                self.give_up();
+                Some(Err(error.into()))
+            }
+            None => None,
+        };
+        if ended || !matches!(next, Some(Ok(_))) {
+            self.inner = None;
+        }
+        Poll::Ready(next)
+    }
+
+    fn keep(&mut self, frame: Frame<Bytes>) -> Frame<Bytes> {
+        self.bytes = self.bytes.saturating_add(frame.data_ref().map_or(0, Bytes::len));
+        if self.bytes > self.cap {
+            self.give_up();
+        } else if !self.gone {
+            self.kept.push(copy(&frame));
+        }
+        frame
+    }
+
+    fn give_up(&mut self) {
+        self.gone = true;
+        self.kept = Vec::new();
+    }
+}
+
+/// A reference to the same bytes.
+fn copy(frame: &Frame<Bytes>) -> Frame<Bytes> {
+    match (frame.data_ref(), frame.trailers_ref()) {
+        (Some(data), _) => Frame::data(data.clone()),
+        (None, trailers) => Frame::trailers(trailers.cloned().unwrap_or_default()),
+    }
+}
+
+impl<B> fmt::Debug for ReplayBody<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReplayBody").field("empty", &self.0.is_none()).finish_non_exhaustive()
+    }
+}

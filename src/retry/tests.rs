@@ -1,0 +1,121 @@
+//! A body that is sent again is the same body, or none.
+
+use super::ReplayBody;
+use bytes::Bytes;
+use http::HeaderMap;
+use http_body::{Body, Frame};
+use http_body_util::{BodyExt, Full};
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::marker::PhantomPinned;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// Frames one by one, of unknown length, and not `Unpin`.
+#[derive(Default)]
+#[pin_project::pin_project]
+struct Stream {
+    frames: VecDeque<Frame<Bytes>>,
+    #[pin]
+    _pinned: PhantomPinned,
+}
+
+fn stream(data: &[&'static str]) -> Stream {
+    let frames = data.iter().map(|data| Frame::data(Bytes::from_static(data.as_bytes()))).collect();
+    Stream { frames, ..Stream::default() }
+}
+
+impl Body for Stream {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.project().frames.pop_front().map(Ok))
+    }
+}
+
+async fn read<B>(body: ReplayBody<B>) -> Bytes
+where
+    ReplayBody<B>: Body<Data = Bytes, Error = crate::error::BoxError>,
+{
+    body.collect().await.unwrap().to_bytes()
+}
+
+#[tokio::test]
+async fn an_empty_body_is_always_replayable() {
+    let body = ReplayBody::new(Full::<Bytes>::default(), 0);
+    assert!(body.is_end_stream() && body.is_replayable());
+    assert_eq!(body.size_hint().exact(), Some(0));
+    assert!(read(body.clone()).await.is_empty());
+    assert!(body.is_replayable());
+}
+
+#[tokio::test]
+async fn a_body_in_memory_is_the_same_again() {
+    let sent = ReplayBody::new(Full::<Bytes>::from("price=42"), 8);
+    let (again, third) = (sent.clone(), sent.clone());
+    assert_eq!(sent.size_hint().exact(), Some(8));
+    assert_eq!(read(sent).await, "price=42");
+    assert!(again.is_replayable());
+    assert_eq!((again.size_hint().exact(), again.is_end_stream()), (Some(8), false));
+    assert_eq!(read(again).await, "price=42");
+    assert_eq!(read(third.clone()).await, "price=42");
+}
+
+#[tokio::test]
+async fn a_body_over_the_cap_is_sent_once_and_whole() {
+    for body in [stream(&["price", "=42"]), stream(&["price=42"])] {
+        let sent = ReplayBody::new(body, 7);
+        let again = sent.clone();
+        assert!(again.is_replayable(), "nobody has asked for a frame");
+        assert_eq!(read(sent).await, "price=42");
+        assert!(!again.is_replayable());
+        again.collect().await.unwrap_err();
+    }
+    let sent = ReplayBody::new(Full::<Bytes>::from("price=42"), 7);
+    let again = sent.clone();
+    assert_eq!(read(sent).await, "price=42");
+    assert!(!again.is_replayable());
+}
+
+#[tokio::test]
+async fn a_body_that_broke_off_half_way_is_gone() {
+    let mut sent = ReplayBody::new(stream(&["price", "=42"]), 64);
+    let again = sent.clone();
+    assert_eq!(sent.frame().await.unwrap().unwrap().into_data().unwrap(), "price");
+    assert!(!again.is_replayable());
+    again.collect().await.unwrap_err();
+}
+
+#[tokio::test]
+async fn an_untouched_body_of_any_size_goes_again() {
+    let sent = ReplayBody::new(stream(&["price", "=42"]), 0);
+    let again = sent.clone();
+    drop(sent);
+    assert!(again.is_replayable());
+    assert_eq!(read(again).await, "price=42");
+}
+
+#[tokio::test]
+async fn an_attempt_that_was_given_up_cannot_take_the_bytes_of_the_next() {
+    let mut old = ReplayBody::new(stream(&["price", "=42"]), 64);
+    let mut new = old.clone();
+    assert_eq!(new.frame().await.unwrap().unwrap().into_data().unwrap(), "price");
+    assert!(old.frame().await.unwrap().is_err());
+    assert_eq!(read(new).await, "=42");
+}
+
+#[tokio::test]
+async fn trailers_are_part_of_the_body() {
+    let trailers = HeaderMap::from_iter([(http::header::ETAG, http::HeaderValue::from_static("x"))]);
+    let mut body = stream(&["price"]);
+    body.frames.push_back(Frame::trailers(trailers.clone()));
+    let sent = ReplayBody::new(body, 64);
+    let again = sent.clone();
+    for body in [sent, again] {
+        assert_eq!(body.collect().await.unwrap().trailers(), Some(&trailers));
+    }
+}

@@ -1,0 +1,161 @@
+//! The slot of one request, shared by all copies of it: what an attempt learns reaches the next through here.
+
+use super::handle::Shared;
+use super::sync::{Mutex, lock};
+use super::{Receipt, Scheduler};
+use crate::error::{AttemptRecord, Error};
+use crate::fleet::RetryAsk;
+use crate::outcome::Evidence;
+use crate::request::LeaseRequest;
+use crate::verdict::{Verdict, Why};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// Most attempts a slot remembers.
+const MAX_RECORDS: usize = 16;
+
+/// The retry layer puts it into the request's extensions.
+#[derive(Clone)]
+pub(crate) struct Attempt(Arc<Slot>);
+
+struct Slot {
+    scheduler: Scheduler,
+    idempotent: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// What was leased last, with the trail of the request. Written by the lease layer: the retry layer's copy of the
+    /// request carries no lease request if the lease layer makes it.
+    ask: Option<LeaseRequest>,
+    /// The last attempt's report; taken by the verdict.
+    last: Option<(Receipt, Evidence)>,
+    /// Weak, because the lease knows the slot.
+    current: Weak<Shared>,
+    records: Vec<AttemptRecord>,
+    /// How many records went, to keep within the bound.
+    forgotten: u32,
+    /// The wait before the attempt to come.
+    wait: Duration,
+    waited: Duration,
+    kept: Option<Error>,
+}
+
+impl Attempt {
+    pub(crate) fn new(scheduler: Scheduler, idempotent: bool) -> Self {
+        Self(Arc::new(Slot { scheduler, idempotent, state: Mutex::default() }))
+    }
+
+    /// Whether the slot's decisions are made by this scheduler.
+    pub(crate) fn is_of(&self, scheduler: &Scheduler) -> bool {
+        self.0.scheduler.is(scheduler)
+    }
+
+    /// Gives a request what the attempts before it have learned.
+    pub(crate) fn resume(&self, ask: &mut LeaseRequest) {
+        if let Some(before) = &lock(&self.0.state).ask {
+            ask.trail.clone_from(&before.trail);
+        }
+    }
+
+    pub(crate) fn asked(&self, ask: &LeaseRequest) {
+        lock(&self.0.state).ask = Some(ask.clone());
+    }
+
+    pub(super) fn follow(&self, lease: &Arc<Shared>) {
+        lock(&self.0.state).current = Arc::downgrade(lease);
+    }
+
+    /// Notes a report. `place` is where the same lease's report before it went; answers where this one is.
+    pub(super) fn note(&self, place: Option<u32>, receipt: Receipt, evidence: Evidence) -> u32 {
+        let mut state = lock(&self.0.state);
+        let newest = state.count();
+        if let Some(place) = place {
+            if let Some(record) = state.record(place) {
+                record.outcome = evidence.outcome;
+            }
+            if place + 1 < newest {
+                return place; // a late word on an earlier attempt is no news for the next verdict
+            }
+            state.last = Some((receipt, evidence));
+            return place;
+        }
+        if state.records.len() == MAX_RECORDS {
+            state.records.remove(0);
+            state.forgotten += 1;
+        }
+        let waited = std::mem::take(&mut state.wait);
+        state.records.push(AttemptRecord::new(receipt.exit, evidence.outcome, waited));
+        state.last = Some((receipt, evidence));
+        newest
+    }
+
+    pub(super) fn settle_bytes(&self, place: u32, bytes: u64) {
+        if let Some(record) = lock(&self.0.state).record(place) {
+            record.bytes = bytes;
+        }
+    }
+
+    pub(crate) fn records(&self) -> Arc<[AttemptRecord]> {
+        lock(&self.0.state).records.as_slice().into()
+    }
+
+    pub(super) fn count(&self) -> u32 {
+        lock(&self.0.state).count()
+    }
+
+    pub(super) fn waited(&self) -> Duration {
+        lock(&self.0.state).waited
+    }
+
+    /// Parks the real error while the retry waits, so that a refusal of the next lease cannot hide it.
+    pub(crate) fn keep(&self, error: Error) {
+        lock(&self.0.state).kept = Some(error);
+    }
+
+    pub(crate) fn kept(&self) -> Option<Error> {
+        lock(&self.0.state).kept.take()
+    }
+
+    /// A layer between retry and lease gave the attempt up, and the verdict is asked before the lease is given back.
+    pub(crate) fn break_off(&self) {
+        let current = lock(&self.0.state).current.upgrade();
+        if let Some(lease) = current {
+            lease.break_off();
+        }
+    }
+
+    /// What the request does next. By the slot, because the lease may sit in a body, or be gone.
+    pub(crate) fn retry(&self, replayable: bool) -> Verdict {
+        let _outdated; // dropped without the lock
+        let mut state = lock(&self.0.state);
+        let State { ask, last, wait, waited, kept, .. } = &mut *state;
+        // Nothing was reported if the next lease was refused: then the error that asked for it stays parked.
+        let (Some((receipt, evidence)), Some(ask)) = (last.take(), ask) else {
+            return Verdict::Stop(Why::Done);
+        };
+        _outdated = kept.take();
+        ask.trail.record(receipt.exit, &evidence.outcome);
+        let deadline = *ask.trail.deadline.get_or_insert(receipt.sent + ask.deadline);
+        let repeatable = ask.repeatable.unwrap_or(self.0.idempotent);
+        let verdict =
+            self.0.scheduler.retry(&RetryAsk { receipt, evidence, ask, repeatable, replayable, deadline });
+        if let Verdict::Retry { delay, .. } = verdict {
+            *wait = delay;
+            *waited += delay;
+        }
+        verdict
+    }
+}
+
+impl State {
+    fn count(&self) -> u32 {
+        u32::try_from(self.records.len()).unwrap_or(u32::MAX).saturating_add(self.forgotten)
+    }
+
+    fn record(&mut self, place: u32) -> Option<&mut AttemptRecord> {
+        let at = place.checked_sub(self.forgotten)?;
+        self.records.get_mut(at as usize)
+    }
+}

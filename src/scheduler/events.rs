@@ -1,0 +1,29 @@
+//! What the scheduler tells `tracing`: one event for each lease, report and refusal, at DEBUG, target `tower_egress`.
+//! Called without the lock; nothing is formatted unless somebody listens.
+
+use super::Lease;
+use crate::error::LeaseError;
+use crate::exit::ExitId;
+use crate::outcome::Outcome;
+use crate::request::{LeaseRequest, Origin};
+
+pub(super) fn leased(ask: &LeaseRequest, origin: &Origin, lease: &Lease) {
+    tracing::debug!(
+        target: "tower_egress",
+        key = %ask.key,
+        %origin,
+        exit = %lease.exit(),
+        generation = lease.generation(),
+        reason = lease.reason().name(),
+        trial = lease.is_trial(),
+        "lease"
+    );
+}
+
+pub(super) fn reported(exit: ExitId, origin: &Origin, outcome: &Outcome, amends: bool) {
+    tracing::debug!(target: "tower_egress", %exit, %origin, %outcome, amends, "report");
+}
+
+pub(super) fn refused(ask: &LeaseRequest, origin: &Origin, error: &LeaseError) {
+    tracing::debug!(target: "tower_egress", key = %ask.key, %origin, %error, "refusal");
+}

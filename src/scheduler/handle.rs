@@ -1,0 +1,161 @@
+//! A lease in the hands of the layers: holds that own it, handles that only know it.
+
+use super::held::Held;
+use super::{Reason, Receipt, Served};
+use crate::exit::{ExitId, Route};
+use crate::outcome::{Evidence, Outcome, Phase, Seen};
+use crate::request::Origin;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::SystemTime;
+
+pub(super) struct Shared {
+    pub(super) held: Held,
+    holds: AtomicU32,
+    to_body_end: bool,
+}
+
+pub(super) fn share(held: Held, to_body_end: bool) -> (Hold, LeaseHandle) {
+    let shared = Arc::new(Shared { held, holds: AtomicU32::new(1), to_body_end });
+    if let Some(attempt) = &shared.held.attempt {
+        attempt.follow(&shared);
+    }
+    (Hold(Arc::clone(&shared)), LeaseHandle(shared))
+}
+
+impl Shared {
+    /// Reports an attempt that was broken off from outside, unless it was never begun or has said what it showed.
+    pub(super) fn break_off(&self) {
+        if self.held.started.load(Ordering::Acquire) {
+            let outcome = Outcome::Interrupted { phase: Phase::Head };
+            let evidence = Evidence::of(outcome).seen(Seen::Unknown);
+            self.held.report_with(|before| before.is_none().then_some(evidence));
+        }
+    }
+}
+
+/// One of the lease's owners: the future is one, each open body is one. The last to go gives the lease back.
+pub(crate) struct Hold(Arc<Shared>);
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        if self.0.holds.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.held.release(None);
+        }
+    }
+}
+
+/// The lease of a request, as the services below the lease layer find it in the request's extensions, beside the
+/// [`Route`]. Passive: a clone keeps the facts, never the lease.
+#[derive(Clone)]
+pub struct LeaseHandle(Arc<Shared>);
+
+impl LeaseHandle {
+    /// The exit.
+    #[must_use]
+    pub fn exit(&self) -> ExitId {
+        self.0.held.receipt.exit
+    }
+
+    /// What a client needs to dial it.
+    #[must_use]
+    pub fn route(&self) -> &Route {
+        &self.0.held.route
+    }
+
+    /// The site it is leased for.
+    #[must_use]
+    pub fn origin(&self) -> &Origin {
+        &self.0.held.origin
+    }
+
+    /// Why this exit.
+    #[must_use]
+    pub fn reason(&self) -> Reason {
+        self.0.held.reason
+    }
+
+    /// How often the exit that the key holds was replaced; `None` if nothing is held.
+    #[must_use]
+    pub fn generation(&self) -> Option<u32> {
+        self.0.held.receipt.generation()
+    }
+
+    /// The proof of this lease.
+    #[must_use]
+    pub fn receipt(&self) -> Receipt {
+        self.0.held.receipt
+    }
+
+    /// False the second time: one lease is one attempt.
+    pub(crate) fn start(&self) -> bool {
+        !self.0.held.started.swap(true, Ordering::AcqRel)
+    }
+
+    pub(crate) fn evidence(&self) -> Option<Evidence> {
+        self.0.held.evidence()
+    }
+
+    pub(crate) fn report(&self, evidence: Evidence) {
+        self.0.held.report(evidence);
+    }
+
+    /// The body broke after the head was reported. Only a success is taken back: a refusal says more than the broken page
+    /// that came with it.
+    pub(crate) fn report_broken_body(&self) -> Evidence {
+        let outcome = Outcome::Interrupted { phase: Phase::Body };
+        let broken = Evidence::of(outcome).seen(Seen::Seen);
+        self.0.held.report_with(|before| {
+            before
+                .filter(|before| before.outcome.is_ok())
+                .map(|before| broken.login_accepted(before.login_accepted).retry_after(before.retry_after))
+        });
+        broken
+    }
+
+    /// See [`Shared::break_off`].
+    pub(crate) fn break_off(&self) {
+        self.0.break_off();
+    }
+
+    pub(crate) fn add_bytes(&self, bytes: usize) {
+        self.0.held.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn settle_bytes(&self) {
+        self.0.held.settle_bytes();
+    }
+
+    /// For the body, at the head. `None` if the lease ends there, or has ended.
+    pub(crate) fn hold(&self) -> Option<Hold> {
+        if !self.0.to_body_end {
+            return None;
+        }
+        let more = |holds: u32| (holds > 0).then(|| holds + 1);
+        self.0.holds.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).ok()?;
+        Some(Hold(Arc::clone(&self.0)))
+    }
+
+    pub(crate) fn served(&self) -> Served {
+        Served::new(self.clone())
+    }
+
+    pub(crate) fn wall_now(&self) -> SystemTime {
+        self.0.held.wall_now()
+    }
+
+    pub(super) fn held(&self) -> &Held {
+        &self.0.held
+    }
+}
+
+impl fmt::Debug for LeaseHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LeaseHandle")
+            .field("exit", &self.exit())
+            .field("origin", self.origin())
+            .field("reason", &self.reason())
+            .finish_non_exhaustive()
+    }
+}

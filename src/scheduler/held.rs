@@ -1,0 +1,97 @@
+//! What a lease is made of, whoever owns it.
+
+use super::sync::{Mutex, lock};
+use super::{Attempt, Reason, Receipt, Release, Scheduler, events};
+use crate::exit::Route;
+use crate::fleet::Grant;
+use crate::outcome::Evidence;
+use crate::request::{Origin, Time};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::SystemTime;
+
+/// A granted lease. It does not know when it ends: its owner calls [`release`](Self::release) exactly once.
+///
+/// Locks are taken in this order: `last`, then the attempt slot's, then the scheduler's.
+pub(super) struct Held {
+    pub(super) scheduler: Scheduler,
+    pub(super) receipt: Receipt,
+    pub(super) route: Route,
+    pub(super) reason: Reason,
+    /// The one trial of an exit or pair that had to rest.
+    pub(super) trial: bool,
+    pub(super) origin: Origin,
+    pub(super) attempt: Option<Attempt>,
+    /// Whether the request was handed to the client; a plain caller's counts as handed over.
+    pub(super) started: AtomicBool,
+    pub(super) bytes: AtomicU64,
+    last: Mutex<Option<Reported>>,
+}
+
+#[derive(Clone, Copy)]
+struct Reported {
+    evidence: Evidence,
+    /// Its place among the attempts of the request, if there is a slot that counts them.
+    place: Option<u32>,
+}
+
+impl Held {
+    pub(super) fn new(scheduler: Scheduler, grant: Grant, origin: Origin) -> Self {
+        Self {
+            scheduler,
+            receipt: grant.receipt,
+            route: grant.route,
+            reason: grant.reason,
+            trial: grant.trial,
+            origin,
+            attempt: None,
+            started: AtomicBool::new(true),
+            bytes: AtomicU64::new(0),
+            last: Mutex::new(None),
+        }
+    }
+
+    pub(super) fn evidence(&self) -> Option<Evidence> {
+        lock(&self.last).map(|reported| reported.evidence)
+    }
+
+    /// Reports what `judge` makes of the last report. One lock around all of it, so that each report amends the one before.
+    pub(super) fn report_with(&self, judge: impl FnOnce(Option<Evidence>) -> Option<Evidence>) {
+        let (evidence, amends) = {
+            let mut last = lock(&self.last);
+            let before = last.map(|reported| reported.evidence);
+            let Some(evidence) = judge(before) else { return };
+            self.scheduler.report(&self.receipt, &evidence, before.as_ref());
+            let place = last.and_then(|reported| reported.place);
+            let place = self.attempt.as_ref().map(|attempt| attempt.note(place, self.receipt, evidence));
+            *last = Some(Reported { evidence, place });
+            (evidence, before.is_some())
+        };
+        events::reported(self.receipt.exit, &self.origin, &evidence.outcome, amends);
+    }
+
+    pub(super) fn report(&self, evidence: Evidence) {
+        self.report_with(|_| Some(evidence));
+    }
+
+    /// The body is over: its bytes go into the trail.
+    pub(super) fn settle_bytes(&self) {
+        let place = lock(&self.last).and_then(|reported| reported.place);
+        if let (Some(attempt), Some(place)) = (&self.attempt, place) {
+            attempt.settle_bytes(place, self.bytes.load(Ordering::Relaxed));
+        }
+    }
+
+    pub(super) fn release(&self, how: Option<Release>) {
+        let (done, started) = (lock(&self.last).is_some(), self.started.load(Ordering::Acquire));
+        self.scheduler.release(&self.receipt, |now: Time| match (how, done, started) {
+            (Some(how), ..) => how,
+            (None, true, _) => Release::Done,
+            (None, false, true) => Release::Dropped { after: now.since(self.receipt.sent) },
+            (None, false, false) => Release::NotAttempted,
+        });
+    }
+
+    pub(super) fn wall_now(&self) -> SystemTime {
+        self.scheduler.wall_now()
+    }
+}

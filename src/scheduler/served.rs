@@ -1,0 +1,86 @@
+//! What a response knows about how it was served.
+
+use super::LeaseHandle;
+use crate::error::AttemptRecord;
+use crate::exit::ExitId;
+use crate::outcome::{Evidence, Outcome};
+use std::fmt;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How a response was served; `ClassifyLayer` puts it into the extensions of every response. Passive: a clone keeps the
+/// facts, never the lease.
+#[derive(Clone)]
+pub struct Served(LeaseHandle);
+
+impl Served {
+    pub(super) fn new(handle: LeaseHandle) -> Self {
+        Self(handle)
+    }
+
+    /// The exit that served it.
+    #[must_use]
+    pub fn exit(&self) -> ExitId {
+        self.0.exit()
+    }
+
+    /// How often the request was sent, this time included. 1 without a retry layer.
+    #[must_use]
+    pub fn attempts(&self) -> u32 {
+        self.0.held().attempt.as_ref().map_or(1, |attempt| attempt.count())
+    }
+
+    /// The attempts, first to last; the last sixteen if there were more.
+    #[must_use]
+    pub fn trail(&self) -> Vec<AttemptRecord> {
+        match &self.0.held().attempt {
+            Some(attempt) => attempt.records().to_vec(),
+            None => {
+                let alone = AttemptRecord::new(self.exit(), self.outcome(), Duration::ZERO);
+                vec![AttemptRecord { bytes: self.bytes(), ..alone }]
+            }
+        }
+    }
+
+    /// What this attempt showed, as it was reported last.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        self.0.evidence().expect("an answer is reported before it is served").outcome
+    }
+
+    /// How long the request waited between its attempts, all waits together.
+    #[must_use]
+    pub fn waited(&self) -> Duration {
+        self.0.held().attempt.as_ref().map_or(Duration::ZERO, |attempt| attempt.waited())
+    }
+
+    /// Bytes of the response's body that were read so far, without its head and without what the wire adds.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.0.held().bytes.load(Ordering::Relaxed)
+    }
+
+    /// Says later what the answer turned out to be ("200, but no price on it"): amends the report of this attempt. Works
+    /// after the body has ended, too. It causes no retry.
+    pub fn report(&self, outcome: Outcome) {
+        self.0.held().report_with(|before| {
+            let evidence = Evidence::of(outcome);
+            Some(
+                before.map_or(evidence, |before| {
+                    evidence.seen(before.seen).login_accepted(before.login_accepted)
+                }),
+            )
+        });
+    }
+}
+
+impl fmt::Debug for Served {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Served")
+            .field("exit", &self.exit())
+            .field("outcome", &self.outcome())
+            .field("attempts", &self.attempts())
+            .field("bytes", &self.bytes())
+            .finish_non_exhaustive()
+    }
+}

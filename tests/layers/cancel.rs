@@ -1,0 +1,100 @@
+//! Whatever is dropped, and whoever panics, no lease stays out.
+
+use crate::support::*;
+use http::Request;
+use http_body_util::BodyExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+use tower::{Layer, Service, ServiceBuilder, ServiceExt};
+use tower_egress::outcome::{Phase, Seen};
+use tower_egress::{ClassifyLayer, EgressLayer, LeaseLayer, LeaseRequest};
+
+const URI: &str = "https://shop.example/p/42";
+
+/// Several attempts that wait in every place there is.
+fn steps() -> Vec<Step> {
+    let soon = |step| Step::After(Duration::from_millis(30), Box::new(step));
+    vec![
+        soon(page(403, [Part::Yield, Part::Data("no"), Part::Yield, Part::Data("pe"), Part::Stall])),
+        soon(fail(Phase::ExitTcp, Seen::Never)),
+        Step::Hang,
+        soon(page(200, [Part::Data("one"), Part::Yield, Part::Data("two"), Part::Yield])),
+    ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_dropped_after_any_poll_leaves_nothing() {
+    let mut polls = 0;
+    loop {
+        let scheduler = scheduler(16);
+        let layer = EgressLayer::new(&scheduler).attempt_timeout(Duration::from_millis(400));
+        let stack = layer.layer(Script::new(steps()));
+        let mut whole = Box::pin(async move {
+            let response = stack.oneshot(get(URI)).await.unwrap();
+            response.into_body().collect().await.unwrap().to_bytes()
+        });
+        let mut done = None;
+        for _ in 0..polls {
+            if let std::task::Poll::Ready(bytes) = poll_once(&mut whole).await {
+                done = Some(bytes);
+                break;
+            }
+            assert!(scheduler.snapshot().in_flight <= 1);
+            tokio::time::advance(Duration::from_millis(20)).await;
+        }
+        drop(whole);
+        let snapshot = scheduler.snapshot();
+        assert_eq!((snapshot.in_flight, snapshot.exits_in_use), (0, 0), "dropped after {polls} polls");
+        if let Some(bytes) = done {
+            assert_eq!((&bytes[..], snapshot.leases), (&b"onetwo"[..], 4));
+            return;
+        }
+        polls += 1;
+        assert!(polls < 2_000, "it never ends");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_goes_away_soon_blames_nobody() {
+    let scheduler = scheduler(2);
+    let mut stack = EgressLayer::new(&scheduler).layer(Script::new([Step::Hang, Step::Hang]));
+    drop(ServiceExt::<Req>::ready(&mut stack).await.unwrap().call(get(URI)));
+    assert_eq!(scheduler.snapshot().in_flight, 0, "not even polled");
+    let mut answer = Box::pin(stack.oneshot(get(URI)));
+    assert!(poll_once(&mut answer).await.is_pending());
+    assert_eq!(scheduler.snapshot().in_flight, 1);
+    drop(answer);
+    let snapshot = scheduler.snapshot();
+    assert_eq!((snapshot.in_flight, snapshot.outcomes), (0, Default::default()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_closure_that_panics_takes_no_lease_along() {
+    let scheduler = scheduler(1);
+    let layers = [
+        LeaseLayer::new(&scheduler).with(|_| panic!("the caller's")),
+        LeaseLayer::new(&scheduler).with(|_| LeaseRequest::per_request()).origin(|_| panic!("the caller's")),
+    ];
+    for layer in layers {
+        let mut stack =
+            ServiceBuilder::new().layer(layer).layer(ClassifyLayer::new()).service(Script::default());
+        let request = Request::get(URI).body(Page::default()).unwrap();
+        assert!(catch_unwind(AssertUnwindSafe(|| drop(stack.call(request)))).is_err());
+        let snapshot = scheduler.snapshot();
+        assert_eq!((snapshot.in_flight, snapshot.leases), (0, 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_panics_gives_its_lease_back() {
+    let scheduler = scheduler(1);
+    let panics = tower::service_fn(|_: Request<_>| {
+        assert!(std::hint::black_box(false), "the client's");
+        async { Ok::<_, ClientError>(http::Response::new(Page::default())) }
+    });
+    let mut stack = EgressLayer::new(&scheduler).layer(panics);
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(stack.call(get(URI))))).is_err());
+    assert_eq!(scheduler.snapshot().in_flight, 0);
+    let response = EgressLayer::new(&scheduler).layer(Script::new([status(200)])).oneshot(get(URI)).await;
+    assert_eq!(response.unwrap().status(), 200);
+}

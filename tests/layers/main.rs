@@ -1,0 +1,12 @@
+//! The three layers over a scripted client, under paused time.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod cancel;
+mod classify;
+mod lease;
+mod order;
+mod plain;
+mod retry;
+mod secrets;
+mod support;

@@ -1,0 +1,331 @@
+//! Flows over several attempts.
+
+use crate::support::*;
+use bytes::Bytes;
+use http::Request;
+use http_body_util::{BodyExt, Full};
+use std::time::Duration;
+use tower::{Layer, ServiceBuilder};
+use tower_egress::outcome::{AuthReason, GatewayScope, Phase, Seen};
+use tower_egress::{EgressLayer, ExitAwareRetryLayer, LeaseRequest, Next, Outcome, Served};
+
+const URI: &str = "https://shop.example/p/42";
+
+#[tokio::test(start_paused = true)]
+async fn a_blocked_request_goes_on_through_another_exit() {
+    let (scheduler, script) = (scheduler(8), Script::new([status(403), status(200)]));
+    let response = EgressLayer::new(&scheduler).layer(script.clone()).oneshot(get(URI)).await.unwrap();
+    assert_eq!(response.status(), 200);
+    let exits = script.exits();
+    assert_eq!(exits.len(), 2);
+    assert_ne!(exits[0], exits[1]);
+    let served = response.extensions().get::<Served>().unwrap();
+    assert_eq!((served.exit(), served.attempts(), served.outcome()), (exits[1], 2, Outcome::Ok));
+    let trail = served.trail();
+    assert_eq!(trail.iter().map(|attempt| attempt.exit).collect::<Vec<_>>(), exits);
+    assert!(matches!(trail[0].outcome, Outcome::Blocked { .. }));
+    assert_eq!((trail[0].waited, trail[1].waited), (Duration::ZERO, served.waited()));
+    assert!(served.waited() > Duration::ZERO && served.waited() <= Duration::from_millis(250));
+    let counts = scheduler.snapshot().outcomes;
+    assert_eq!((counts.ok, counts.blocked), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_429_waits_and_changes_the_exit() {
+    let script = Script::new([answer(429, &[("retry-after", "600")]), status(200)]);
+    let (scheduler, start) = (scheduler(8), now());
+    let response = EgressLayer::new(&scheduler).layer(script.clone()).oneshot(get(URI)).await.unwrap();
+    let served = response.extensions().get::<Served>().unwrap();
+    let exits = script.exits();
+    assert_ne!(exits[0], exits[1]);
+    // The hint binds the pair that was asked to wait, not the request: that waits at most (2^0 + 30) s and jitter.
+    let waited = served.waited();
+    assert!(waited >= Duration::from_secs(1) && waited < Duration::from_millis(46_500), "{waited:?}");
+    assert_eq!(now() - start, round(served.waited()));
+    let hot = &scheduler.snapshot().hottest[0];
+    assert_eq!(hot.exit, exits[0]);
+    assert!(hot.cooling > Duration::from_secs(590), "{:?}", hot.cooling);
+}
+
+/// tokio's timers are whole milliseconds.
+fn round(wait: Duration) -> Duration {
+    Duration::from_millis(u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failing_origin_is_asked_again_through_the_exit_that_is_held() {
+    let (scheduler, script) = (scheduler(8), Script::new([status(503), status(200)]));
+    let request = with(Request::get(URI), "", LeaseRequest::new("sku-42"));
+    EgressLayer::new(&scheduler).layer(script.clone()).oneshot(request).await.unwrap();
+    let exits = script.exits();
+    assert_eq!((exits.len(), exits[0]), (2, exits[1]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_origin_never_saw_is_sent_again_whatever_the_method() {
+    let (scheduler, script) = (scheduler(8), Script::new([fail(Phase::ExitTcp, Seen::Never), status(200)]));
+    let response =
+        EgressLayer::new(&scheduler).layer(script.clone()).oneshot(post(URI, "a=1")).await.unwrap();
+    assert_eq!(response.status(), 200);
+    let sent = script.sent();
+    assert_ne!(sent[0].exit, sent[1].exit);
+    assert_eq!(sent[1].body, "a=1");
+    assert_eq!(scheduler.snapshot().outcomes.proxy_error, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_post_that_may_have_arrived_is_not_repeated_unless_the_caller_says_so() {
+    for broken in [|| fail(Phase::Head, Seen::Unknown), || Step::Unknown] {
+        let (scheduler, script) = (scheduler(8), Script::new([broken(), status(200)]));
+        let stack = EgressLayer::new(&scheduler).layer(script.clone());
+        let error = stack.clone().oneshot(post(URI, "a=1")).await.unwrap_err();
+        assert_eq!(error.outcome(), Some(Outcome::Interrupted { phase: Phase::Head }));
+        assert_eq!((error.attempts().len(), error.next(), error.is_refusal()), (1, Next::Never, false));
+        assert_eq!((script.exits().len(), script.steps_left()), (1, 1));
+
+        let script = Script::new([broken(), status(200)]);
+        let stack = EgressLayer::new(&scheduler).layer(script.clone());
+        let again = with(Request::post(URI), "a=1", LeaseRequest::per_request().repeatable(true));
+        assert_eq!(stack.oneshot(again).await.unwrap().status(), 200);
+        assert_eq!(script.sent().iter().map(|sent| &sent.body[..]).collect::<Vec<_>>(), [b"a=1", b"a=1"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn refusals_of_a_post_come_back_as_they_are() {
+    for refusal in [429, 403, 503] {
+        let (scheduler, script) = (scheduler(8), Script::new([status(refusal)]));
+        let response = EgressLayer::new(&scheduler).layer(script).oneshot(post(URI, "a=1")).await.unwrap();
+        assert_eq!(response.status(), refusal);
+        assert_eq!(response.extensions().get::<Served>().unwrap().attempts(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_no_exit_can_cure_is_sent_once() {
+    let plain = "http://shop.example/";
+    let refused = |status| {
+        let answer = http::Response::builder().status(status).body(Bytes::new()).unwrap();
+        Step::Fail(tower_egress::outcome::Failure::new(Phase::Tunnel, Seen::Never).refused(answer))
+    };
+    let capacity = Outcome::AuthError { reason: AuthReason::Capacity };
+    let rejected = Outcome::AuthError { reason: AuthReason::Rejected };
+    let full = Outcome::GatewayOverloaded { retry_after: None, scope: GatewayScope::Gateway };
+    let cases = [
+        (plain, answer(407, &[("proxy-authenticate", "Basic")]), rejected),
+        (plain, status(407), capacity),
+        (URI, status(407), Outcome::Fatal),
+        (URI, status(400), Outcome::Fatal),
+        (URI, status(451), Outcome::TargetDenied),
+        (URI, refused(407), capacity),
+        (URI, refused(503), full),
+        (URI, refused(502), Outcome::TargetUnreachable),
+        (URI, refused(403), Outcome::TargetDenied),
+        (URI, fail(Phase::Request, Seen::Never), Outcome::Fatal),
+    ];
+    for (uri, step, expected) in cases {
+        let (scheduler, script) = (scheduler(8), Script::new([step]));
+        let answer = EgressLayer::new(&scheduler).layer(script).oneshot(get(uri)).await;
+        let outcome = match &answer {
+            Ok(response) => response.extensions().get::<Served>().unwrap().outcome(),
+            Err(error) => error.outcome().unwrap(),
+        };
+        assert_eq!(outcome, expected);
+        let snapshot = scheduler.snapshot();
+        assert_eq!(
+            (snapshot.leases, snapshot.exits.dead),
+            (1, 0),
+            "nothing is sent again, no exit is charged"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_answer_comes_back_with_the_trail() {
+    let (scheduler, script) = (scheduler(16), Script::new([429, 429, 403, 429].map(status)));
+    let response = EgressLayer::new(&scheduler).layer(script.clone()).oneshot(get(URI)).await.unwrap();
+    assert_eq!(response.status(), 429);
+    let served = response.extensions().get::<Served>().unwrap();
+    let names: Vec<_> = served.trail().iter().map(|attempt| attempt.outcome.name()).collect();
+    assert_eq!(names, ["rate_limited", "rate_limited", "blocked", "rate_limited"]);
+    let mut exits = script.exits();
+    exits.sort_unstable();
+    exits.dedup();
+    assert_eq!(exits.len(), 4, "each attempt avoids those before it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_error_comes_back_with_the_trail() {
+    let steps = || fail(Phase::Tunnel, Seen::Never);
+    let (scheduler, script) = (scheduler(16), Script::new([steps(), steps(), steps(), steps()]));
+    let error = EgressLayer::new(&scheduler).layer(script.clone()).oneshot(get(URI)).await.unwrap_err();
+    let exits = script.exits();
+    assert_eq!(error.attempts().iter().map(|attempt| attempt.exit).collect::<Vec<_>>(), exits);
+    assert_eq!(error.exit(), exits.last().copied());
+    assert!(error.to_string().ends_with("(after 4 attempts)"), "{error}");
+    assert!(std::error::Error::source(&error).unwrap().downcast_ref::<ClientError>().is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_wait_holds_no_lease_and_no_body() {
+    let refused = page(429, [Part::Data("slow"), Part::Stall]);
+    let (scheduler, script) = (scheduler(8), Script::new([refused, status(200)]));
+    let mut answer = Box::pin(EgressLayer::new(&scheduler).layer(script).oneshot(get(URI)));
+    assert!(poll_once(&mut answer).await.is_pending());
+    assert_eq!(scheduler.snapshot().in_flight, 1, "the page is read for a moment");
+    tokio::time::advance(Duration::from_millis(101)).await;
+    assert!(poll_once(&mut answer).await.is_pending());
+    assert_eq!(scheduler.snapshot().in_flight, 0, "asleep");
+    let response = answer.await.unwrap();
+    assert_eq!(response.extensions().get::<Served>().unwrap().trail()[0].bytes, 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_on_the_way_does_not_hide_the_real_error() {
+    let (scheduler, script) = (scheduler(2), Script::new([fail(Phase::ExitTcp, Seen::Never)]));
+    let mut answer = Box::pin(EgressLayer::new(&scheduler).layer(script.clone()).oneshot(get(URI)));
+    assert!(poll_once(&mut answer).await.is_pending());
+    bench_all(&scheduler, 600);
+    let error = answer.await.unwrap_err();
+    assert_eq!(script.sent().len(), 1);
+    assert!(!error.is_refusal(), "{error}");
+    assert_eq!(error.outcome(), Some(Outcome::ProxyError { phase: Phase::ExitTcp }));
+    assert_eq!(error.attempts().len(), 1);
+    assert_eq!(scheduler.snapshot().refusals.no_usable_exit, 2, "one is the test's own");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_after_an_answer_says_what_the_answer_was() {
+    let (scheduler, script) = (scheduler(2), Script::new([status(429)]));
+    let mut answer = Box::pin(EgressLayer::new(&scheduler).layer(script).oneshot(get(URI)));
+    assert!(poll_once(&mut answer).await.is_pending());
+    bench_all(&scheduler, 600);
+    let error = answer.await.unwrap_err();
+    assert!(error.is_refusal());
+    assert!(matches!(error.next(), Next::At(_)));
+    assert!(matches!(error.outcome(), Some(Outcome::RateLimited { .. })), "{error:?}");
+}
+
+/// Every exit is told to stay away from the shop.
+fn bench_all(scheduler: &tower_egress::Scheduler, seconds: u64) {
+    let hint = tower_egress::outcome::RetryAfter::new(Duration::from_secs(seconds));
+    let ask = LeaseRequest::per_request().origin("shop.example");
+    while let Ok(lease) = scheduler.lease(&ask) {
+        lease.report(Outcome::RateLimited { retry_after: Some(hint) });
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_deadline_runs_over_everything() {
+    let hang = || Step::After(Duration::from_secs(4), Box::new(fail(Phase::Head, Seen::Unknown)));
+    let (scheduler, script) = (scheduler(8), Script::new([hang(), Step::Hang]));
+    let ask = LeaseRequest::per_request().deadline(Duration::from_secs(10));
+    let start = now();
+    let stack = EgressLayer::new(&scheduler).layer(script.clone());
+    let error = stack.oneshot(with(Request::get(URI), "", ask)).await.unwrap_err();
+    let took = now() - start;
+    assert!(took >= Duration::from_secs(10) && took <= Duration::from_millis(10_001), "{took:?}");
+    assert_eq!(error.attempts().len(), 2);
+    assert!(error.to_string().contains("deadline"), "{error}");
+    let snapshot = scheduler.snapshot();
+    assert_eq!((snapshot.in_flight, snapshot.outcomes.interrupted), (0, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_takes_too_long_goes_on_through_another_exit() {
+    let (scheduler, script) = (scheduler(8), Script::new([Step::Hang, status(200)]));
+    let stack = EgressLayer::new(&scheduler).attempt_timeout(Duration::from_secs(2)).layer(script.clone());
+    let start = now();
+    let response = stack.oneshot(get(URI)).await.unwrap();
+    let waited = response.extensions().get::<Served>().unwrap().waited();
+    assert_eq!(now() - start, Duration::from_secs(2) + round(waited));
+    let exits = script.exits();
+    assert_ne!(exits[0], exits[1]);
+    assert_eq!(scheduler.snapshot().outcomes.interrupted, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_timeout_between_retry_and_lease_is_an_attempt_too() {
+    let (scheduler, script) = (scheduler(8), Script::new([Step::Hang, status(200)]));
+    let stack = ServiceBuilder::new()
+        .layer(ExitAwareRetryLayer::new(&scheduler))
+        .timeout(Duration::from_secs(1))
+        .layer(tower_egress::LeaseLayer::new(&scheduler))
+        .layer(tower_egress::ClassifyLayer::new())
+        .service(script.clone());
+    let response = stack.oneshot(get(URI)).await.unwrap();
+    let trail = response.extensions().get::<Served>().unwrap().trail();
+    assert_eq!(trail.len(), 2);
+    assert_eq!(trail[0].outcome, Outcome::Interrupted { phase: Phase::Head });
+    assert_ne!(trail[0].exit, trail[1].exit);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_fails_before_it_is_begun_is_no_attempt() {
+    let scheduler = scheduler(8);
+    let queue =
+        tower::service_fn(|_: Request<_>| std::future::pending::<Result<http::Response<Page>, BoxError>>());
+    let stack = ServiceBuilder::new()
+        .layer(ExitAwareRetryLayer::new(&scheduler))
+        .timeout(Duration::from_secs(1))
+        .layer(tower_egress::LeaseLayer::new(&scheduler))
+        .service(queue);
+    let error = stack.oneshot(get(URI)).await.err().expect("it never gets out of the queue");
+    assert!(error.is::<tower::timeout::error::Elapsed>(), "{error}");
+    let snapshot = scheduler.snapshot();
+    assert_eq!((snapshot.leases, snapshot.in_flight, snapshot.outcomes), (1, 0, Default::default()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_streaming_body_is_sent_once_but_an_untouched_one_goes_again() {
+    let stream = || Page::of([Part::Data("a"), Part::Data("b")]);
+    let scheduler = scheduler(8);
+    let ask = || LeaseRequest::per_request().repeatable(true);
+    let request = || Request::put(URI).extension(ask()).body(stream()).unwrap();
+
+    let script = Script::new([fail(Phase::Head, Seen::Unknown)]);
+    // Kept as a whole it could go again, so the cap is put below it.
+    let layer = ServiceBuilder::new()
+        .layer(ExitAwareRetryLayer::new(&scheduler).replay_cap(1))
+        .layer(tower_egress::LeaseLayer::new(&scheduler))
+        .layer(tower_egress::ClassifyLayer::new());
+    let error = layer.service(script.clone()).oneshot(request()).await.unwrap_err();
+    assert_eq!((error.attempts().len(), script.sent()[0].body.clone()), (1, Bytes::from_static(b"ab")));
+
+    let script = Script::new([fail(Phase::ExitTcp, Seen::Never), status(200)]);
+    let response = EgressLayer::new(&scheduler).layer(script.clone()).oneshot(request()).await.unwrap();
+    assert_eq!(response.status(), 200);
+    assert_eq!(script.sent()[1].body, "ab");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_answer_of_the_last_attempt_is_whole() {
+    let refused = page(403, [Part::Data("no "), Part::Yield, Part::Data("entry")]);
+    let (scheduler, script) = (scheduler(1), Script::new([refused]));
+    let request = with(Request::get(URI), "", LeaseRequest::per_request().deadline(Duration::from_secs(10)));
+    let response = EgressLayer::new(&scheduler).layer(script).oneshot(request).await.unwrap();
+    assert_eq!(response.status(), 403, "no other exit in time: it stops");
+    let body = response.into_body();
+    assert_eq!(http_body::Body::size_hint(&body).exact(), Some(8));
+    assert_eq!(body.collect().await.unwrap().to_bytes(), "no entry");
+}
+
+#[test]
+fn the_stack_is_send_and_sync() {
+    fn send_sync<T: Send + Sync>() {}
+    fn send_sync_of<T: Send + Sync>(_: &T) {}
+    fn send<T: Send>(_: T) {}
+    send_sync::<tower_egress::Scheduler>();
+    send_sync::<tower_egress::Lease>();
+    send_sync::<tower_egress::LeaseHandle>();
+    send_sync::<Served>();
+    send_sync::<tower_egress::Error>();
+    send_sync::<tower_egress::retry::ReplayBody<Full<Bytes>>>();
+    send_sync::<tower_egress::EgressBody<Full<Bytes>>>();
+    let answer = |_: Request<tower_egress::retry::ReplayBody<Full<Bytes>>>| async {
+        Ok::<_, std::io::Error>(http::Response::new(Full::<Bytes>::default()))
+    };
+    let stack = EgressLayer::new(&scheduler(1)).layer(tower::service_fn(answer));
+    send_sync_of(&stack);
+    send(stack.oneshot(get(URI)));
+}

@@ -1,0 +1,122 @@
+//! No secret in anything that prints, and what the events say.
+
+use crate::support::*;
+use bytes::Bytes;
+use http::Request;
+use http_body_util::BodyExt;
+use std::fmt::Write;
+use std::time::Duration;
+use tower::{Layer, Service, ServiceExt};
+use tower_egress::outcome::{Failure, Phase, Seen};
+use tower_egress::{EgressLayer, ExitList, LeaseHandle, LeaseRequest, Outcome, Scheduler, Served};
+
+const USER: &str = "customer-oscar";
+const PASSWORD: &str = "hunter2";
+const URI: &str = "https://shop.example/";
+
+fn secret_scheduler() -> Scheduler {
+    listen();
+    let list: String = (1..=8).map(|i| format!("192.0.2.{i}:8080:{USER}:{PASSWORD}\n")).collect();
+    Scheduler::builder().exits(ExitList::parse(&list).unwrap()).seed(1).build().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_secret_prints_whatever_fails() {
+    let mut out = String::new();
+    let scheduler = secret_scheduler();
+    let echo = |status| {
+        let answer = http::Response::builder().status(status).header("x-echo", PASSWORD);
+        let answer = answer.body(Bytes::from_static(PASSWORD.as_bytes())).unwrap();
+        Step::Fail(Failure::new(Phase::Tunnel, Seen::Never).refused(answer))
+    };
+    let steps = [
+        echo(407),
+        echo(503),
+        echo(418),
+        fail(Phase::ExitDns, Seen::Never),
+        fail(Phase::OriginTls, Seen::Never),
+        fail(Phase::Head, Seen::Unknown),
+        Step::Unknown,
+        Step::Hang,
+        answer(407, &[("proxy-authenticate", "Basic")]),
+        answer(403, &[("x-echo", PASSWORD)]),
+        page(200, [Part::Data("x"), Part::Error]),
+    ];
+    for step in steps {
+        let layer = EgressLayer::new(&scheduler).attempt_timeout(Duration::from_secs(1));
+        // A POST, so that each failure is the last.
+        let request = with(Request::post(URI), "a=1", LeaseRequest::new("sku-42").repeatable(false));
+        let script = Script::new([step, status(200), status(200)]);
+        let stack = layer.layer(script);
+        write!(out, "{layer:?} {request:?}").unwrap();
+        match stack.oneshot(request).await {
+            Err(error) => write!(out, "{error} {error:?} {error:#?}").unwrap(),
+            Ok(response) => {
+                let served = response.extensions().get::<Served>().unwrap().clone();
+                let body = response.into_body();
+                write!(out, "{served:?} {:?} {body:?}", served.trail()).unwrap();
+                if let Err(error) = body.collect().await {
+                    write!(out, "{error} {error:?}").unwrap();
+                }
+            }
+        }
+    }
+    let ask = LeaseRequest::new("sku-42").origin("other.example");
+    let lease = scheduler.lease(&ask).unwrap();
+    write!(
+        out,
+        "{scheduler:?} {lease:?} {:?} {:?} {:?}",
+        lease.route(),
+        lease.receipt(),
+        scheduler.snapshot()
+    )
+    .unwrap();
+    let log = heard();
+    assert!(log.contains("interrupted") && out.len() > 4_000, "there is something to find it in");
+    let encoded = "Y3VzdG9tZXItb3NjYXI6aHVudGVyMg";
+    for secret in [USER, PASSWORD, encoded] {
+        assert!(!out.contains(secret), "{secret} in {out}");
+        assert!(!log.contains(secret), "{secret} in {log}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_lease_report_and_refusal_is_an_event() {
+    let scheduler = scheduler(1);
+    let ask = LeaseRequest::new("sku-42").origin("shop.example");
+    let lease = scheduler.lease(&ask).unwrap();
+    let exit = lease.exit();
+    lease.report(Outcome::Ok);
+    lease.report(Outcome::RateLimited { retry_after: None });
+    drop(lease);
+    scheduler.lease(&ask).unwrap_err();
+    let log = heard();
+    let lines: Vec<_> = log.lines().collect();
+    assert_eq!(lines.len(), 4, "{log}");
+    let has = |line: &str, all: &[&str]| all.iter().all(|part| line.contains(part));
+    let (exit, origin) = (format!("exit={exit}"), "origin=shop.example");
+    assert!(
+        has(lines[0], &["message=lease", "key=sku-42", origin, &exit, "generation=0", "reason=\"placed\""]),
+        "{log}"
+    );
+    assert!(has(lines[1], &["message=report", origin, &exit, "outcome=ok", "amends=false"]), "{log}");
+    assert!(has(lines[2], &["outcome=rate_limited", "amends=true"]), "{log}");
+    assert!(
+        has(lines[3], &["message=refusal", "key=sku-42", origin, "error=no usable exit", "1 cooling"]),
+        "{log}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_below_finds_the_lease_and_prints_no_secret() {
+    let scheduler = secret_scheduler();
+    let client = tower::service_fn(|request: Request<_>| async move {
+        let handle = request.extensions().get::<LeaseHandle>().unwrap();
+        assert_eq!(handle.route(), request.extensions().get::<tower_egress::exit::Route>().unwrap());
+        assert_eq!((handle.origin().as_str(), handle.generation()), ("shop.example", Some(0)));
+        assert!(!format!("{handle:?} {:?}", request.extensions()).contains(PASSWORD));
+        Ok::<_, ClientError>(http::Response::new(Page::default()))
+    });
+    let request = with(Request::get(URI), "", LeaseRequest::new("sku-42"));
+    EgressLayer::new(&scheduler).layer(client).ready().await.unwrap().call(request).await.unwrap();
+}
