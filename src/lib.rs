@@ -3,6 +3,8 @@
 
 mod body;
 pub mod classify;
+#[cfg(feature = "client")]
+pub mod client;
 mod draw;
 pub mod error;
 pub mod exit;
@@ -18,6 +20,8 @@ pub mod verdict;
 
 pub use body::Body;
 pub use classify::{ClassifyLayer, EgressBody};
+#[cfg(feature = "client")]
+pub use client::{EgressClient, ExitClient};
 pub use error::{ConfigError, Error, LeaseError, Next};
 pub use exit::{Exit, ExitId, ExitList};
 pub use lease::LeaseLayer;

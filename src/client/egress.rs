@@ -1,0 +1,70 @@
+//! The whole, boxed: one type that fits a struct field or an axum `State`.
+
+use super::{ExitClient, IncomingBody};
+use crate::body::Body;
+use crate::classify::EgressBody;
+use crate::error::Error;
+use crate::scheduler::Scheduler;
+use crate::stack::EgressLayer;
+use http::{Request, Response};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tower::util::BoxCloneSyncService;
+use tower::{Layer, Service};
+
+/// The body of a response that came through [`ExitClient`] and the layers.
+pub type ResponseBody = EgressBody<IncomingBody>;
+
+/// [`EgressLayer`] around [`ExitClient`], or a stack of your own, boxed: `Clone`, `Send` and `Sync`.
+///
+/// ```
+/// use tower_egress::{EgressClient, ExitList, Scheduler};
+///
+/// let scheduler = Scheduler::builder().exits(ExitList::parse("203.0.113.7:8080")?).build()?;
+/// let client = EgressClient::new(&scheduler);
+/// fn state<T: Clone + Send + Sync + 'static>(_: T) {}
+/// state(client); // as an axum State wants it
+/// # Ok::<(), tower_egress::ConfigError>(())
+/// ```
+#[derive(Clone)]
+pub struct EgressClient(BoxCloneSyncService<Request<Body>, Response<ResponseBody>, Error>);
+
+impl EgressClient {
+    /// The default stack.
+    #[must_use]
+    pub fn new(scheduler: &Scheduler) -> Self {
+        Self::of(EgressLayer::new(scheduler).layer(ExitClient::new()))
+    }
+
+    /// A stack of your own.
+    pub fn of<S>(stack: S) -> Self
+    where
+        S: Service<Request<Body>, Response = Response<ResponseBody>, Error = Error>,
+        S: Clone + Send + Sync + 'static,
+        S::Future: Send + 'static,
+    {
+        Self(BoxCloneSyncService::new(stack))
+    }
+}
+
+impl Service<Request<Body>> for EgressClient {
+    type Response = Response<ResponseBody>;
+    type Error = Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Error>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.0.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        self.0.call(request)
+    }
+}
+
+impl fmt::Debug for EgressClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EgressClient").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,130 @@
+//! The wire: an HTTP/1.1 client whose connections belong to exits.
+//!
+//! [`ExitClient`] sends a request through the exit that its [`Route`](crate::exit::Route) names and through no other. It
+//! goes inside the three layers, which put the route there; without one it dials nothing.
+//!
+//! ```
+//! use http::Request;
+//! use tower::ServiceExt as _;
+//! use tower_egress::client::ExitClient;
+//! use tower_egress::outcome::Phase;
+//! use tower_egress::Body;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), http::Error> {
+//! let lost = Request::get("https://shop.example/p/42").body(Body::empty())?;
+//! let error = ExitClient::new().oneshot(lost).await.expect_err("never direct");
+//! assert_eq!(error.failure().phase(), Phase::Request);
+//! assert!(error.to_string().contains("no route"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # On the wire
+//! `http://` requests go to the exit in absolute-form, each with the exit's login. For `https://` the exit is asked for a
+//! tunnel with CONNECT and TLS ends at the origin, so that neither side sees what is the other's: the login never enters a
+//! tunnel, and the exit sees no request. The origin's name is the exit's to resolve. Proxies of the environment are ignored.
+//!
+//! TLS sessions are not resumed: a ticket shown through two exits would tell the origin that they are one client.
+//!
+//! # Limits
+//! An answer's head has at most 64 KiB and 100 headers, the answer to a CONNECT at most 16 KiB. Of a refused CONNECT up to
+//! 4 KiB of body are kept, with 250 ms to arrive. Bodies of answers are streamed and have no limit here. HTTP/1.1 alone is
+//! spoken; upgrades (WebSocket) and a caller's own CONNECT are not supported.
+
+mod body;
+mod builder;
+mod connection;
+mod dial;
+mod egress;
+mod error;
+mod idle;
+mod prefixed;
+mod service;
+mod target;
+mod tls;
+mod tunnel;
+
+pub use body::IncomingBody;
+pub use builder::ExitClientBuilder;
+pub use egress::{EgressClient, ResponseBody};
+pub use error::ClientError;
+
+use crate::body::Body;
+use crate::error::BoxError;
+use bytes::Bytes;
+use dial::Dialer;
+use http::{Request, Response};
+use idle::Idle;
+use service::Shared;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tls::Tls;
+use tower::Service;
+
+/// Sends requests through the exit that their [`Route`](crate::exit::Route) extension names. Its clones share their idle
+/// connections.
+///
+/// Connections are kept per exit, scheme and authority, and used again only with the login that opened them: a lease's
+/// exit is the socket's exit, always. One that turns out to have died while idle is replaced by a new one, once, if the
+/// request was provably not sent.
+///
+/// Needs a tokio runtime with time and I/O.
+///
+/// # Errors
+/// [`ClientError`], with the [`Failure`](crate::outcome::Failure) as its source. What the origin or, for `http://`, the
+/// proxy answers is an answer and no error, whatever its status.
+///
+/// # Cancel safety
+/// Dropping the future cancels the dial, or closes the connection that the request was on.
+#[derive(Clone)]
+pub struct ExitClient(Arc<Shared>);
+
+impl ExitClient {
+    /// A client with the defaults, which are [the builder's](ExitClientBuilder), and the platform's roots. If those cannot
+    /// be had, https requests fail with the reason, and http ones work.
+    #[must_use]
+    #[expect(
+        clippy::new_without_default,
+        reason = "it reads the platform's roots; a default should cost nothing"
+    )]
+    pub fn new() -> Self {
+        Self::builder().with(Tls::platform())
+    }
+
+    /// Configures a client.
+    #[must_use]
+    pub const fn builder() -> ExitClientBuilder {
+        ExitClientBuilder::new()
+    }
+
+    fn of(dialer: Dialer, idle: Idle) -> Self {
+        Self(Arc::new(Shared { dialer, idle: Arc::new(idle) }))
+    }
+}
+
+impl<B> Service<Request<B>> for ExitClient
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response<IncomingBody>;
+    type Error = ClientError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ClientError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        Box::pin(Arc::clone(&self.0).exchange(request.map(Body::new)))
+    }
+}
+
+impl fmt::Debug for ExitClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExitClient").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,179 @@
+//! CONNECT: a tunnel through an HTTP proxy, or its refusal with everything the proxy said.
+//!
+//! hyper's own connection reads the answer. It is driven in place instead of spawned, so that the socket comes back with
+//! the bytes that were read too far.
+
+use super::prefixed::Prefixed;
+use crate::body::Body;
+use crate::outcome::{Failure, Phase, Seen};
+use bytes::{Bytes, BytesMut};
+use http::{Request, Response};
+use http_body::Body as _;
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{Builder, Connection};
+use hyper_util::rt::TokioIo;
+use std::future::poll_fn;
+use std::io;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+/// Most bytes of an answer's head.
+const MAX_HEAD: usize = 16 * 1024;
+/// Most bytes of a refusal's body.
+const MAX_REFUSAL: usize = 4 * 1024;
+/// Longest wait for a refusal's body once its head is there.
+const REFUSAL_WAIT: Duration = Duration::from_millis(250);
+
+/// Why there is no tunnel.
+pub(super) enum NotOpened {
+    /// There was no answer, or none in HTTP.
+    Failed(Failure),
+    /// The proxy refused; what it says may not be read yet.
+    Refused(Box<Refusal>),
+}
+
+impl From<Failure> for NotOpened {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+/// A refusal whose head is here.
+pub(super) struct Refusal {
+    proxy: Proxy,
+    answer: Response<Incoming>,
+}
+
+impl Refusal {
+    /// Reads the body, as far as it comes in time. The head is worth having without it.
+    pub(super) async fn read(self) -> Failure {
+        let Self { mut proxy, answer } = self;
+        let (head, mut body) = answer.into_parts();
+        let mut read = BytesMut::new();
+        // Late or broken: what has come stays.
+        let _ = timeout(REFUSAL_WAIT, proxy.read(&mut body, &mut read)).await;
+        let answer = Response::from_parts(head, read.freeze());
+        Failure::new(Phase::Tunnel, Seen::Never).refused(answer)
+    }
+}
+
+/// Asks the proxy at the other end of `tcp` for a tunnel.
+pub(super) async fn open(tcp: TcpStream, connect: Request<Body>) -> Result<Prefixed<TcpStream>, NotOpened> {
+    let (mut sender, connection) = Builder::new()
+        .ignore_invalid_headers_in_responses(true)
+        .max_buf_size(MAX_HEAD)
+        .max_header_size(MAX_HEAD)
+        .handshake(TokioIo::new(tcp))
+        .await
+        .map_err(failed)?;
+    let mut proxy = Proxy { connection, over: false };
+    let mut sent = pin!(sender.try_send_request(connect));
+    let answer = poll_fn(|cx| {
+        let over = proxy.drive(cx);
+        match sent.as_mut().poll(cx) {
+            Poll::Ready(answer) => Poll::Ready(answer.map_err(|error| failed(error.into_error()))),
+            Poll::Pending => over.map(|cause| Err(failed(cause))),
+        }
+    })
+    .await?;
+    if !answer.status().is_success() {
+        return Err(NotOpened::Refused(Box::new(Refusal { proxy, answer })));
+    }
+    let parts = proxy.connection.into_parts();
+    Ok(Prefixed::new(parts.read_buf, parts.io.into_inner()))
+}
+
+fn failed(cause: impl Into<crate::error::BoxError>) -> Failure {
+    Failure::new(Phase::Tunnel, Seen::Never).because(cause)
+}
+
+/// The proxy's side of the conversation until it is a tunnel.
+struct Proxy {
+    connection: Connection<TokioIo<TcpStream>, Body>,
+    over: bool,
+}
+
+impl Proxy {
+    /// Moves bytes; ready with the reason once no more will come.
+    fn drive(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
+        let eof = || io::ErrorKind::UnexpectedEof.into();
+        if self.over {
+            return Poll::Ready(eof());
+        }
+        let end = ready!(self.connection.poll_without_shutdown(cx));
+        self.over = true;
+        Poll::Ready(end.err().map_or_else(eof, io::Error::other))
+    }
+
+    /// Reads a body up to the cap, to its end, or until it breaks.
+    async fn read(&mut self, body: &mut Incoming, into: &mut BytesMut) {
+        while into.len() < MAX_REFUSAL {
+            let Some(Ok(frame)) = poll_fn(|cx| self.poll_frame(body, cx)).await else { return };
+            let data: Bytes = frame.into_data().unwrap_or_default();
+            into.extend_from_slice(&data[..data.len().min(MAX_REFUSAL - into.len())]);
+        }
+    }
+
+    fn poll_frame(
+        &mut self,
+        body: &mut Incoming,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, hyper::Error>>> {
+        let over = self.drive(cx).is_ready();
+        match Pin::new(body).poll_frame(cx) {
+            Poll::Pending if over => Poll::Ready(None),
+            frame => frame,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NotOpened, open};
+    use crate::body::Body;
+    use http::{Method, Request};
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{TcpListener, TcpStream};
+
+    /// What comes out of a tunnel whose proxy answers with these bytes in one write, and what the proxy reads from it.
+    async fn through(answer: Vec<u8>) -> Result<(String, String), NotOpened> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let near = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (mut far, _) = listener.accept().await.unwrap();
+        far.write_all(&answer).await.unwrap();
+        let mut connect = Request::new(Body::empty());
+        *connect.method_mut() = Method::CONNECT;
+        *connect.uri_mut() = "shop.example:443".parse().unwrap();
+        let mut tunnel = open(near, connect).await?;
+        far.write_all(b"late").await.unwrap();
+        far.shutdown().await.unwrap();
+        let (mut down, mut up) = (String::new(), String::new());
+        tunnel.read_to_string(&mut down).await.unwrap();
+        tunnel.write_all(b"up").await.unwrap();
+        drop(tunnel);
+        far.read_to_string(&mut up).await.unwrap();
+        Ok((down, up))
+    }
+
+    #[tokio::test]
+    async fn bytes_that_arrive_with_the_head_belong_to_the_tunnel() {
+        for head in [
+            "HTTP/1.1 200 OK\r\n\r\n",
+            "HTTP/1.0 200\n\n",
+            "HTTP/1.1 204 No Content\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n",
+            "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n",
+        ] {
+            for early in [String::new(), "early".to_owned(), "e".repeat(20_000)] {
+                let Ok((down, up)) = through([head, &early].concat().into_bytes()).await else {
+                    panic!("{head:?} opens a tunnel");
+                };
+                assert_eq!(down, early + "late", "{head:?}");
+                assert!(up.ends_with("\r\n\r\nup"), "{up:?}");
+            }
+        }
+    }
+}

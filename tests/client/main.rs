@@ -1,0 +1,11 @@
+//! `ExitClient` against proxies that are scripted byte by byte, on loopback.
+#![cfg(feature = "client")]
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+mod forms;
+mod pooling;
+mod secrets;
+mod stale;
+mod tls;
+mod tunnel;
+mod world;
