@@ -9,6 +9,8 @@ mod draw;
 pub mod error;
 pub mod exit;
 mod fleet;
+#[cfg(feature = "lab")]
+pub mod lab;
 pub mod lease;
 pub mod outcome;
 mod pool;

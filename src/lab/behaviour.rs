@@ -1,0 +1,112 @@
+//! How an exit behaves.
+
+use super::Reply;
+use crate::exit::Credential;
+use http::header::PROXY_AUTHENTICATE;
+use http::{HeaderValue, StatusCode};
+use std::time::Duration;
+
+/// How an exit behaves. Begin with [`fine`](Self::fine), [`slow`](Self::slow) or [`dead`](Self::dead), then add.
+///
+/// ```
+/// use http::StatusCode;
+/// use tower_egress::exit::Credential;
+/// use tower_egress::lab::{Behaviour, Reply};
+///
+/// let picky = Behaviour::fine().login(Credential::new("user", "secret")?);
+/// let busy = Behaviour::fine().answer_connect(Reply::new(StatusCode::SERVICE_UNAVAILABLE));
+/// let mute = Behaviour::fine().answer_connect(Reply::hang());
+/// let flaky = Behaviour::fine().cut_after(100);
+/// # let _ = (picky, busy, mute, flaky);
+/// # Ok::<(), tower_egress::ConfigError>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Behaviour {
+    pub(super) dead: bool,
+    pub(super) delay: Duration,
+    pub(super) login: Option<Credential>,
+    pub(super) on_connect: Option<Reply>,
+    pub(super) on_request: Option<Reply>,
+    pub(super) cut_after: Option<u64>,
+}
+
+impl Behaviour {
+    /// An honest open proxy.
+    pub fn fine() -> Self {
+        Self {
+            dead: false,
+            delay: Duration::ZERO,
+            login: None,
+            on_connect: None,
+            on_request: None,
+            cut_after: None,
+        }
+    }
+
+    /// Nothing listens: connections to it are refused.
+    pub fn dead() -> Self {
+        Self { dead: true, ..Self::fine() }
+    }
+
+    /// An honest open proxy that waits this long over each request and CONNECT before it does anything.
+    pub fn slow(delay: Duration) -> Self {
+        Self { delay, ..Self::fine() }
+    }
+
+    /// Asks for this login, and answers 407 to any other or none.
+    pub fn login(mut self, login: Credential) -> Self {
+        self.login = Some(login);
+        self
+    }
+
+    /// Answers every CONNECT with this instead of opening a tunnel. [`Reply::hang`] and [`Reply::reset`] serve as well; a
+    /// 2xx opens a tunnel that leads nowhere and is closed at once.
+    pub fn answer_connect(mut self, reply: Reply) -> Self {
+        self.on_connect = Some(reply);
+        self
+    }
+
+    /// Answers every absolute-form request with this instead of forwarding it.
+    pub fn answer_requests(mut self, reply: Reply) -> Self {
+        self.on_request = Some(reply);
+        self
+    }
+
+    /// Closes the connection once this many bytes have come back from the origin: of the body of a forwarded request, or
+    /// of all that came through a tunnel.
+    pub fn cut_after(mut self, bytes: u64) -> Self {
+        self.cut_after = Some(bytes);
+        self
+    }
+
+    /// What the exit answers by itself, without asking the origin.
+    pub(super) fn own_answer(&self, connect: bool, login: Option<&HeaderValue>) -> OwnAnswer {
+        let asked = self.login.as_ref().map(Credential::basic);
+        if asked.is_some() && asked != login {
+            let challenge = HeaderValue::from_static("Basic realm=\"lab\"");
+            let refusal = Reply::new(StatusCode::PROXY_AUTHENTICATION_REQUIRED);
+            return OwnAnswer::LoginRefused(refusal.header(PROXY_AUTHENTICATE, challenge));
+        }
+        let reply = if connect { &self.on_connect } else { &self.on_request };
+        reply.clone().map_or(OwnAnswer::None, OwnAnswer::Scripted)
+    }
+}
+
+/// An exit's own word on a request.
+pub(super) enum OwnAnswer {
+    None,
+    LoginRefused(Reply),
+    Scripted(Reply),
+}
+
+/// What an exit answers when it cannot get through to the origin.
+pub(super) fn bad_gateway(why: &'static str) -> Reply {
+    Reply::page(why).status(StatusCode::BAD_GATEWAY)
+}
+
+impl Default for Behaviour {
+    fn default() -> Self {
+        Self::fine()
+    }
+}

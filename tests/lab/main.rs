@@ -1,0 +1,20 @@
+//! The lab keeps its promises.
+
+#![allow(clippy::unwrap_used, reason = "a test, its functions included")]
+
+mod loopback;
+mod memory;
+
+use bytes::Bytes;
+use tower_egress::lab::{LabExit, MemoryWorld, Origin, Reply, ReplyBody};
+
+#[test]
+fn handles_cross_threads() {
+    fn shared<T: Clone + Send + Sync + 'static>() {}
+    fn body<T: http_body::Body<Data = Bytes> + Send + Unpin + 'static>() {}
+    shared::<MemoryWorld>();
+    shared::<LabExit>();
+    shared::<Origin>();
+    shared::<Reply>();
+    body::<ReplyBody>();
+}
