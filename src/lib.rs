@@ -1,4 +1,4 @@
-//! Tower layers for outbound HTTP through a pool of proxy exits.
+#![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod body;

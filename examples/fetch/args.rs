@@ -1,0 +1,66 @@
+//! The command line.
+
+use clap::Parser;
+use std::path::PathBuf;
+
+/// Fetches pages through a pool of proxy exits, and never without one.
+///
+/// Without --proxies it starts a lab on loopback, where 16 of 40 exits misbehave, and fetches 400 pages from it.
+///
+/// Exit status: 0 all pages fetched, 1 some not, 2 bad input, 130 interrupted.
+#[derive(Parser, Clone, Debug)]
+#[command(name = "fetch", disable_version_flag = true)]
+pub(crate) struct Args {
+    /// Exits, one proxy spec a line: host:port, host:port:user:password or http://user:password@host:port
+    #[arg(long, value_name = "FILE", help_heading = "What to fetch")]
+    pub(crate) proxies: Option<PathBuf>,
+
+    /// URLs, one a line; `-` reads standard input. Empty lines and lines that begin with # are skipped
+    #[arg(long, value_name = "FILE", requires = "proxies", help_heading = "What to fetch")]
+    pub(crate) urls: Option<PathBuf>,
+
+    /// URLs
+    #[arg(value_name = "URL", requires = "proxies")]
+    pub(crate) url: Vec<String>,
+
+    /// Appends results as JSON Lines; `-` is standard output, the default with --proxies
+    #[arg(long, value_name = "FILE", help_heading = "What to keep")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Keeps each page's text in its result
+    #[arg(long, help_heading = "What to keep")]
+    pub(crate) body: bool,
+
+    /// Most bytes of one page; the rest is not read
+    #[arg(long, value_name = "BYTES", default_value_t = 10 << 20, help_heading = "What to keep")]
+    pub(crate) max_body: u64,
+
+    /// Pages fetched at once
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=4096),
+          help_heading = "How to fetch")]
+    pub(crate) concurrency: u16,
+
+    /// Lets each worker hold an exit per site for so long; without it every request takes another exit
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..), help_heading = "How to fetch")]
+    pub(crate) hold: Option<u32>,
+
+    /// Most time for one page, all attempts and waits up to its head
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u32).range(1..),
+          help_heading = "How to fetch")]
+    pub(crate) deadline: u32,
+
+    /// Trusts these roots instead of the platform's
+    #[arg(long, value_name = "PEM", help_heading = "How to fetch")]
+    pub(crate) roots: Option<PathBuf>,
+
+    /// Repeats the choices of an earlier run; the lab's default is 42
+    #[arg(long, value_name = "N", help_heading = "How to fetch")]
+    pub(crate) seed: Option<u64>,
+}
+
+impl Args {
+    /// Leaves the program with status 2 and a message if the line cannot be read.
+    pub(crate) fn read() -> Self {
+        Self::parse()
+    }
+}

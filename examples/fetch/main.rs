@@ -1,0 +1,70 @@
+//! Fetches pages through a pool of exits.
+//!
+//! Without arguments it starts the lab, a misbehaving world on loopback, and fetches 400 pages through 40 exits of which
+//! 16 misbehave:
+//!
+//! ```text
+//! cargo run --release --features lab --example fetch
+//! ```
+//!
+//! With `--proxies FILE` and URLs it fetches for real and writes one JSON line a page. `--help` tells the rest.
+
+mod args;
+mod crawl;
+mod input;
+mod page;
+mod record;
+mod summary;
+mod world;
+
+use args::Args;
+use crawl::End;
+use std::fmt;
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// Input that cannot be used: one line, with file and line number where there are any.
+#[derive(Debug)]
+struct BadInput(String);
+
+impl<E: std::error::Error> From<E> for BadInput {
+    fn from(error: E) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl fmt::Display for BadInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn main() -> ExitCode {
+    let args = Args::read();
+    let run = tokio::runtime::Runtime::new().map_err(BadInput::from).and_then(|runtime| {
+        let end = runtime.block_on(run(args));
+        // A reply that nobody waits for any more is not worth a wait.
+        runtime.shutdown_background();
+        end
+    });
+    match run {
+        Ok(End::AllFetched) => ExitCode::SUCCESS,
+        Ok(End::SomeMissing) => ExitCode::from(1),
+        Ok(End::Interrupted) => ExitCode::from(130),
+        Err(bad) => {
+            eprintln!("fetch: {bad}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Everything is read and checked before the first byte is sent.
+#[allow(clippy::disallowed_methods, reason = "a program may look at the clock")]
+async fn run(args: Args) -> Result<End, BadInput> {
+    let world = world::World::of(&args).await?;
+    let mut record = record::Record::open(&args)?;
+    let started = Instant::now();
+    let crawl = crawl::run(&world, &args, &mut record).await;
+    summary::print(&world, &crawl, started.elapsed());
+    Ok(crawl.end())
+}

@@ -1,0 +1,131 @@
+//! One page: a request, its answer, and what became of it.
+
+use crate::args::Args;
+use bytes::{Bytes, BytesMut};
+use http::{Request, StatusCode, Uri};
+use http_body_util::BodyExt as _;
+use serde::Serialize;
+use std::time::{Duration, Instant};
+use tower::ServiceExt as _;
+use tower_egress::error::AttemptRecord;
+use tower_egress::{Body, EgressClient, Error, LeaseRequest, Next, Served};
+
+/// One line of the results.
+#[derive(Debug, Serialize)]
+pub(crate) struct Page {
+    pub(crate) url: String,
+    pub(crate) ok: bool,
+    pub(crate) status: Option<u16>,
+    /// The exit of the last attempt.
+    pub(crate) exit: Option<String>,
+    pub(crate) attempts: Vec<Attempt>,
+    pub(crate) bytes: u64,
+    pub(crate) ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) body: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Attempt {
+    pub(crate) exit: String,
+    pub(crate) outcome: String,
+    pub(crate) waited_ms: u64,
+    pub(crate) bytes: u64,
+}
+
+impl From<&AttemptRecord> for Attempt {
+    fn from(record: &AttemptRecord) -> Self {
+        Self {
+            exit: record.exit.to_string(),
+            outcome: record.outcome.to_string(),
+            waited_ms: millis(record.waited),
+            bytes: record.bytes,
+        }
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Fetches a page. While no exit is usable it waits, as long as the refusal says and the deadline allows.
+#[allow(clippy::disallowed_methods, reason = "a program may look at the clock")]
+pub(crate) async fn fetch(client: &EgressClient, uri: &Uri, ask: LeaseRequest, args: &Args) -> Page {
+    let started = Instant::now();
+    let patience = started + Duration::from_secs(args.deadline.into());
+    let mut page = loop {
+        match answer(client, uri, ask.clone(), args).await {
+            Ok(page) => break page,
+            Err(error) => match error.next() {
+                Next::At(time) if error.is_refusal() && time < patience => {
+                    tokio::time::sleep_until(time.into()).await;
+                }
+                _ => break Page::failed(uri, &error),
+            },
+        }
+    };
+    page.ms = millis(started.elapsed());
+    page
+}
+
+async fn answer(client: &EgressClient, uri: &Uri, ask: LeaseRequest, args: &Args) -> Result<Page, Error> {
+    let mut request = Request::new(Body::empty());
+    *request.uri_mut() = uri.clone();
+    request.extensions_mut().insert(ask);
+    let response = client.clone().oneshot(request).await?;
+    let status = response.status();
+    let served = response.extensions().get::<Served>().cloned();
+    let (body, broken) = read(response.into_body(), args.max_body).await;
+    let mut page = Page::of(uri, Some(status), served.as_ref());
+    page.bytes = body.len() as u64;
+    page.ok = broken.is_none() && served.is_some_and(|served| served.outcome().is_ok());
+    page.body = args.body.then(|| String::from_utf8_lossy(&body).into_owned());
+    page.error = broken.or_else(|| (!page.ok).then(|| format!("answered with {status}")));
+    Ok(page)
+}
+
+/// The body, up to a bound, and what went wrong with it.
+async fn read(mut body: tower_egress::client::ResponseBody, most: u64) -> (Bytes, Option<String>) {
+    let mut read = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        match frame {
+            Ok(frame) => {
+                let Some(data) = frame.data_ref() else { continue };
+                if (read.len() + data.len()) as u64 > most {
+                    return (read.freeze(), Some(format!("longer than --max-body {most}")));
+                }
+                read.extend_from_slice(data);
+            }
+            Err(error) => return (read.freeze(), Some(error.to_string())),
+        }
+    }
+    (read.freeze(), None)
+}
+
+impl Page {
+    fn of(uri: &Uri, status: Option<StatusCode>, served: Option<&Served>) -> Self {
+        Self {
+            url: uri.to_string(),
+            ok: false,
+            status: status.map(|status| status.as_u16()),
+            exit: served.map(|served| served.exit().to_string()),
+            attempts: served
+                .map_or_else(Vec::new, |served| served.trail().iter().map(Attempt::from).collect()),
+            bytes: 0,
+            ms: 0,
+            body: None,
+            error: None,
+        }
+    }
+
+    fn failed(uri: &Uri, error: &Error) -> Self {
+        Self {
+            exit: error.exit().map(|exit| exit.to_string()),
+            attempts: error.attempts().iter().map(Attempt::from).collect(),
+            error: Some(error.to_string()),
+            ..Self::of(uri, None, None)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What a fleet owner wants to know. It goes to standard error, so that results can be piped.
+
+use crate::crawl::Crawl;
+use crate::world::World;
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+use tower_egress::ExitId;
+use tower_egress::outcome::OutcomeCounts;
+use tower_egress::scheduler::Snapshot;
+
+pub(crate) fn print(world: &World, crawl: &Crawl, took: Duration) {
+    let now = world.scheduler.snapshot();
+    let ended = if crawl.interrupted { ", interrupted" } else { "" };
+    row(
+        "pages",
+        format!("{} of {} fetched in {:.1} s{ended}", crawl.fetched, crawl.wanted, took.as_secs_f64()),
+    );
+    for missed in &crawl.missed {
+        row("", missed);
+    }
+    let told = crawl.missed.len() + crawl.fetched;
+    if crawl.done > told {
+        row("", format!("and {} more", crawl.done - told));
+    }
+    if let Some(why) = &crawl.unwritten {
+        row("results", format!("could not be written: {why}"));
+    }
+    let healthy = "healthy up to 1.2, asking too hard above 1.5";
+    match now.outcomes.retry_multiplier() {
+        Some(multiplier) => row("attempts per success", format!("{multiplier:.3} ({healthy})")),
+        None => row("attempts per success", "no success"),
+    }
+    row("outcomes", outcomes(&now.outcomes));
+    for origin in now.origins.iter().take(10) {
+        row(&format!("  {}", origin.origin), outcomes(&origin.outcomes));
+    }
+    row("exits", format!("{}, of them {} dead", now.exits.total, now.exits.dead));
+    hottest(world, &now);
+    row("refused leases", refusals(&now));
+    row("body bytes", crawl.bytes);
+    if let Some(lab) = &world.lab {
+        let peers = lab.origin().peers();
+        let direct = peers.keys().filter(|peer| lab.exit_at(**peer).is_none()).count();
+        let own = peers.get(&IpAddr::V4(Ipv4Addr::LOCALHOST)).map_or(0, |counts| counts.requests);
+        row(
+            "the site saw",
+            format!("{} exits, {direct} other addresses, {own} direct requests", peers.len() - direct),
+        );
+    }
+}
+
+fn row(name: &str, value: impl std::fmt::Display) {
+    eprintln!("{name:<22}{value}");
+}
+
+fn outcomes(counts: &OutcomeCounts) -> String {
+    let some: Vec<_> = counts.named().into_iter().filter(|(_, count)| *count > 0).collect();
+    if some.is_empty() {
+        return "none".into();
+    }
+    some.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
+}
+
+fn hottest(world: &World, now: &Snapshot) {
+    let addresses: HashMap<ExitId, String> = world
+        .exits
+        .iter()
+        .map(|exit| (exit.id(), format!("{}:{}", exit.route().host(), exit.route().port())))
+        .collect();
+    for (at, pair) in now.hottest.iter().take(5).enumerate() {
+        let address = addresses.get(&pair.exit).map_or("", String::as_str);
+        let rest = match pair.cooling.as_secs() {
+            0 => String::new(),
+            seconds => format!(", rests {seconds} s more"),
+        };
+        let name = if at == 0 { "hottest pairs" } else { "" };
+        row(name, format!("{:.2}  {} ({address}) at {}{rest}", pair.heat, pair.exit, pair.origin));
+    }
+}
+
+fn refusals(now: &Snapshot) -> String {
+    let (none, busy) = (now.refusals.no_usable_exit, now.refusals.busy);
+    match (none, busy) {
+        (0, 0) => "none".into(),
+        (_, 0) => format!("{none} for want of a usable exit; at the last one: {}", now.refusals.last),
+        _ => format!("{none} for want of a usable exit, {busy} at a bound"),
+    }
+}

@@ -1,0 +1,165 @@
+//! The main job: what it fetches, what it says, how it ends.
+
+use crate::built::{Folder, example};
+use std::fs;
+use std::io::Read as _;
+use std::process::{Command, Output, Stdio};
+use tower_egress::lab::{Behaviour, Lab, Reply};
+
+fn fetch(args: &[&str]) -> Output {
+    Command::new(example("fetch")).args(args).stdin(Stdio::null()).output().expect("the program runs")
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn list(lab: &Lab) -> String {
+    let spec = |exit: &tower_egress::Exit| {
+        let (route, login) = (exit.route(), exit.route().credential());
+        let login = login.map_or_else(String::new, |login| format!(":{}:{}", login.user(), login.password()));
+        format!("{}:{}{login}\n", route.host(), route.port())
+    };
+    lab.exits().iter().map(spec).collect()
+}
+
+#[test]
+fn without_arguments_it_gets_every_page_of_the_lab_and_goes_never_direct() {
+    let output = fetch(&[]);
+    let said = said(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("400 of 400 fetched"), "{said}");
+    assert!(said.contains(" 0 other addresses, 0 direct requests"), "{said}");
+    let (_, rest) = said.split_once("attempts per success").expect("a row");
+    let multiplier: f64 = rest.split_whitespace().next().expect("a figure").parse().expect("a number");
+    assert!((1.0..=1.2).contains(&multiplier), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_a_list_and_urls_it_writes_a_line_a_page() {
+    let lab = Lab::builder().fine(4).start().await.expect("a lab");
+    lab.origin().page("/a", Reply::page("alpha"));
+    lab.origin().page("/gone", Reply::new(http::StatusCode::NOT_FOUND));
+    lab.origin().page("/no", Reply::new(http::StatusCode::BAD_REQUEST));
+    let folder = Folder::new();
+    let proxies = folder.file("proxies.txt", &list(&lab));
+    let urls = folder.file("urls.txt", &format!("# pages\n{}\n\n{}\n", lab.tls_url("/a"), lab.url("/gone")));
+    let (roots, out) = (folder.file("ca.pem", lab.ca_pem()), folder.path().join("out.jsonl"));
+    fs::write(&out, "{\"kept\":true}\n").expect("an earlier result");
+
+    let (proxies, urls, no) = (proxies.display().to_string(), urls.display().to_string(), lab.url("/no"));
+    let (roots, path) = (roots.display().to_string(), out.display().to_string());
+    let args = ["--proxies", &proxies, "--urls", &urls, "--roots", &roots, "--output", &path, "--body", &no];
+    let output = tokio::task::block_in_place(|| fetch(&args));
+
+    assert_eq!(output.status.code(), Some(1), "one page is not fetched: {}", said(&output));
+    let lines = fs::read_to_string(&out).expect("results");
+    let lines: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines[0]["kept"], true, "what was there stays");
+    let of = |path: &str| {
+        let ends = |line: &&serde_json::Value| line["url"].as_str().is_some_and(|url| url.ends_with(path));
+        lines.iter().find(ends).expect("a line a page")
+    };
+    let a = of("/a");
+    assert_eq!(
+        (a["ok"].as_bool(), a["status"].as_u64(), a["body"].as_str()),
+        (Some(true), Some(200), Some("alpha"))
+    );
+    assert_eq!((of("/gone")["ok"].as_bool(), of("/gone")["status"].as_u64()), (Some(true), Some(404)));
+    assert_eq!((of("/no")["ok"].as_bool(), of("/no")["status"].as_u64()), (Some(false), Some(400)));
+    assert!(lab.origin().peers().keys().all(|peer| lab.exit_at(*peer).is_some()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_no_way_out_it_says_why_and_opens_no_connection_to_the_site() {
+    let lab = Lab::builder().dead(2).start().await.expect("a lab");
+    let folder = Folder::new();
+    let proxies = folder.file("proxies.txt", &list(&lab)).display().to_string();
+    // By the address of its socket: a client that went direct would reach it.
+    let url = lab.direct_url("/a");
+    let output = tokio::task::block_in_place(|| fetch(&["--proxies", &proxies, "--deadline", "2", &url]));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        said(&output).contains("exit connect failed") || said(&output).contains("no usable exit"),
+        "{}",
+        said(&output)
+    );
+    assert_eq!(lab.origin().connections(), 0);
+}
+
+#[test]
+fn bad_input_is_one_clear_line_with_file_and_line_and_no_secret() {
+    let folder = Folder::new();
+    let good = folder.file("good.txt", "127.0.0.1:1\n").display().to_string();
+    let bad = folder.file("bad.txt", "127.0.0.1:1\nuser:secret@\n").display().to_string();
+    let empty = folder.file("empty.txt", "# nothing\n").display().to_string();
+    let urls = folder.file("urls.txt", "http://a.test/\nftp://secret@b.test/\n").display().to_string();
+    let url = "http://a.test/";
+    for (args, expected) in [
+        (vec!["--proxies", "no/such/file", url], "no/such/file: exit list cannot be read".to_owned()),
+        (vec!["--proxies", &bad, url], format!("{bad}:2: proxy spec ")),
+        (vec!["--proxies", &empty, url], format!("{empty}: exit list names no exit")),
+        (vec!["--proxies", &good, "--urls", &urls], format!("{urls}:2: not an absolute http or https URL")),
+        (vec!["--proxies", &good, "--urls", "no/urls"], "no/urls: cannot be read".to_owned()),
+        (vec!["--proxies", &good], "no URL to fetch".to_owned()),
+        (vec!["--proxies", &good, "a.test/secret"], "URL 1: ".to_owned()),
+        (
+            vec!["--proxies", &good, "--output", "no/such/folder/out", url],
+            "no/such/folder/out: cannot be written".to_owned(),
+        ),
+        (vec!["--proxies", &good, "--roots", &empty, url], "holds no certificate".to_owned()),
+        (vec![url], "--proxies".to_owned()),
+        (vec!["--concurrency", "0"], "--concurrency".to_owned()),
+    ] {
+        let output = fetch(&args);
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+        assert!(said.contains(&expected), "{args:?}: {said}");
+        assert!(!said.contains("secret") && !said.contains("panicked"), "{args:?}: {said}");
+        let program_speaks = said.starts_with("fetch: ");
+        assert!(!program_speaks || said.trim_end().lines().count() == 1, "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn help_tells_the_options_and_the_exit_status() {
+    let output = fetch(&["--help"]);
+    let help = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success());
+    for word in ["--proxies", "--urls", "--output", "--concurrency", "--hold", "130 interrupted"] {
+        assert!(help.contains(word), "{word}: {help}");
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interrupt_keeps_what_is_there() {
+    let lab = Lab::builder().exits(2, Behaviour::fine()).start().await.expect("a lab");
+    lab.origin().page("/hangs", Reply::hang());
+    let folder = Folder::new();
+    let proxies = folder.file("proxies.txt", &list(&lab)).display().to_string();
+    let (quick, hangs) = (lab.url("/quick"), lab.url("/hangs"));
+    let mut program = Command::new(tokio::task::block_in_place(|| example("fetch")))
+        .args(["--proxies", &proxies, "--concurrency", "1", &quick, &hangs])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program runs");
+    let mut out = program.stdout.take().expect("piped");
+    let result = tokio::task::block_in_place(|| {
+        // The first line comes while the second page hangs; then the interrupt.
+        let mut line = Vec::new();
+        let mut byte = [0];
+        while out.read(&mut byte).expect("a pipe") == 1 && byte[0] != b'\n' {
+            line.push(byte[0]);
+        }
+        let pid = program.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().expect("kill runs").success());
+        (line, program.wait_with_output().expect("it ends"))
+    });
+    let first: serde_json::Value = serde_json::from_slice(&result.0).expect("a whole line");
+    assert_eq!(first["url"], quick.as_str());
+    assert_eq!(result.1.status.code(), Some(130), "{}", said(&result.1));
+    assert!(said(&result.1).contains("1 of 2 fetched") && said(&result.1).contains("interrupted"));
+}

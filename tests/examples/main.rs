@@ -1,0 +1,5 @@
+//! The examples, run as programs.
+
+mod built;
+mod fetch;
+mod quickstart;
