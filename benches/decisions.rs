@@ -13,7 +13,8 @@ use tower_egress::{ExitList, LeaseRequest, Outcome, Scheduler};
 
 const KEYS: usize = 1_000;
 
-/// A case by name: its rounds, and its bounds on instructions and allocations a round, where it has them.
+/// A case by name: its rounds, and its bounds on instructions and allocations a round, where it has them. The bounds lie
+/// a little above what was measured: memcpy differs by processor.
 struct Case {
     name: &'static str,
     make: fn() -> Box<dyn FnMut()>,
@@ -21,9 +22,9 @@ struct Case {
 }
 
 const CASES: [Case; 5] = [
-    Case { name: "sticky hit + report(ok), 1k keys", make: sticky, bounds: Some((1_000, 0)) },
-    Case { name: "pick + report(ok), 100 exits", make: || pick(100, 100), bounds: Some((1_500, 0)) },
-    Case { name: "pick + report(ok), 10k exits", make: || pick(10_000, 10_000), bounds: Some((1_500, 0)) },
+    Case { name: "sticky hit + report(ok), 1k keys", make: sticky, bounds: Some((1_020, 0)) },
+    Case { name: "pick + report(ok), 100 exits", make: || pick(100, 100), bounds: Some((1_250, 0)) },
+    Case { name: "pick + report(ok), 10k exits", make: || pick(10_000, 10_000), bounds: Some((1_250, 0)) },
     Case {
         name: "pick + report(ok), 10k exits, 1 % usable",
         make: || pick(10_000, 100),

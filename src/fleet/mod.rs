@@ -5,17 +5,17 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 
+pub use receipt::Release;
 pub(crate) use receipt::{Grant, Refusal, RetryAsk};
-pub use receipt::{Receipt, Release};
 pub use snapshot::{ExitCounts, OriginSnapshot, PairSnapshot, RefusalCounts, Snapshot};
 
 pub(crate) use crate::pool::Bounds;
-pub use crate::pool::Reason;
+pub use crate::pool::{Reason, Receipt};
 
 use crate::draw::{Stream, draw};
 use crate::exit::Exit;
-use crate::outcome::{Evidence, Outcome, OutcomeCounts, Phase, Seen};
-use crate::pool::{Charge, Choice, OriginIx, Pool, Slab, Unusable};
+use crate::outcome::{Evidence, Outcome, Phase};
+use crate::pool::{BindingIx, Choice, ExitIx, LeaseId, OriginIx, Pool, Unusable};
 use crate::request::{LeaseRequest, Origin, Time};
 use crate::verdict::{Facts, RetryRules, Verdict};
 use std::time::Duration;
@@ -38,18 +38,15 @@ pub(crate) struct FleetConfig {
     pub(crate) bounds: Bounds,
 }
 
-/// A lease that is out.
-struct Out {
-    /// The last report was of a good end.
-    good: bool,
-    reported: bool,
-}
+/// An exit, the binding that holds it, and why it was chosen.
+type Placed = (ExitIx, Option<(BindingIx, u32)>, Reason);
 
 pub(crate) struct Fleet {
     pool: Pool,
     rules: RetryRules,
-    out: Slab<Out>,
-    counts: OutcomeCounts,
+    /// Leases that are out, and how many may be.
+    out: usize,
+    most_out: usize,
     refusals: RefusalCounts,
     leases: u64,
     /// Counter of the draws for retries.
@@ -61,8 +58,8 @@ impl Fleet {
         Self {
             pool: Pool::new(config.exits, config.seed, config.epoch, config.bounds),
             rules: config.rules,
-            out: Slab::new(config.bounds.leases),
-            counts: OutcomeCounts::default(),
+            out: 0,
+            most_out: config.bounds.leases,
             refusals: RefusalCounts::default(),
             leases: 0,
             retries: 0,
@@ -70,33 +67,41 @@ impl Fleet {
     }
 
     /// Never waits.
+    #[inline]
     pub(crate) fn lease(&mut self, now: Time, ask: &LeaseRequest, name: &Origin) -> Result<Grant, Refusal> {
         self.pool.tick(now);
-        if self.out.is_full() {
+        if self.out >= self.most_out {
             return Err(self.busy(now, "as many leases are out as the scheduler allows"));
         }
         let Some(origin) = self.pool.origin(now, name) else {
             return Err(self.busy(now, "as many origins are in use as the scheduler allows"));
         };
+        let (exit, binding, reason) = match self.pool.hit(now, ask, origin) {
+            Some((exit, binding)) => (exit, Some(binding), Reason::Bound),
+            None => self.place(now, ask, origin)?,
+        };
+        let id = LeaseId(self.leases);
+        let trial = self.pool.enter(now, id, (exit, origin), now + ask.deadline);
+        self.leases += 1;
+        self.out += 1;
+        let route = self.pool.exit(exit).route().clone();
+        let charged = ask.trail.burned < BURNS;
+        let receipt = Receipt { id, exit: route.exit(), at: (exit, origin), binding, sent: now, charged };
+        Ok(Grant { receipt, route, reason, trial })
+    }
+
+    fn place(&mut self, now: Time, ask: &LeaseRequest, origin: OriginIx) -> Result<Placed, Refusal> {
         let choice = self.choose(now, ask, origin).map_err(|none| {
             self.refusals.no_usable_exit += 1;
             self.refusals.last = none.counts;
             Refusal::NoUsableExit { retry_at: none.retry_at, counts: none.counts }
         })?;
         let binding = self.pool.bind(now, ask, origin, &choice);
-        let Some(id) = self.out.insert(Out { good: false, reported: false }) else {
-            return Err(self.busy(now, "as many leases are out as the scheduler allows"));
-        };
-        let at = (choice.exit, origin);
-        let trial = self.pool.enter(id, at, now + ask.deadline);
-        self.leases += 1;
-        let route = self.pool.exit(choice.exit).route().clone();
-        let charged = ask.trail.burned < BURNS;
-        let receipt = Receipt { id, exit: route.exit(), at, binding, sent: now, charged };
-        Ok(Grant { receipt, route, reason: choice.reason, trial })
+        Ok((choice.exit, binding, choice.reason))
     }
 
     /// Nobody is refused while a timer that is due could free an exit.
+    #[inline]
     fn choose(&mut self, now: Time, ask: &LeaseRequest, origin: OriginIx) -> Result<Choice, Unusable> {
         loop {
             match self.pool.choose(now, ask, origin) {
@@ -113,6 +118,7 @@ impl Fleet {
     }
 
     /// `amends` is what the same lease reported before.
+    #[inline]
     pub(crate) fn report(
         &mut self,
         now: Time,
@@ -121,33 +127,20 @@ impl Fleet {
         amends: Option<&Evidence>,
     ) {
         self.pool.tick(now);
-        if !self.pool.charge(now, &charge(receipt), evidence, amends) {
-            return;
-        }
-        if let Some(before) = amends {
-            let count = self.counts.of(&before.outcome);
-            *count = count.saturating_sub(1);
-        }
-        *self.counts.of(&evidence.outcome) += 1;
-        if let Some(out) = self.out.get_mut(receipt.id) {
-            let fault = matches!(evidence.outcome, Outcome::ProxyError { .. } | Outcome::Interrupted { .. });
-            (out.reported, out.good) = (true, evidence.seen == Seen::Seen && !fault);
-        }
+        self.pool.charge(now, receipt, evidence, amends);
     }
 
-    /// Once per lease; a second time does nothing.
-    pub(crate) fn release(&mut self, now: Time, receipt: &Receipt, how: Release) {
-        self.pool.tick(now);
-        let Some(out) = self.out.get(receipt.id) else { return };
-        if let (Release::Dropped { after }, false) = (how, out.reported) {
+    /// Once per lease: its guard sees to that. `evidence` is what it reported last.
+    #[inline]
+    pub(crate) fn release(&mut self, receipt: &Receipt, how: Release, evidence: Option<&Evidence>) {
+        if let (Release::Dropped { after }, None) = (how, evidence) {
             if after >= SLOW {
                 let weak = Evidence::of(Outcome::Interrupted { phase: Phase::Head });
-                self.report(now, receipt, &weak, None);
+                self.report(receipt.sent + after, receipt, &weak, None);
             }
         }
-        if let Some(out) = self.out.remove(receipt.id) {
-            self.pool.leave(receipt.id, receipt.at, out.good);
-        }
+        self.out = self.out.saturating_sub(1);
+        self.pool.leave(receipt, evidence.is_some_and(Evidence::is_good_end));
     }
 
     /// `ask.trail` already counts this attempt.
@@ -171,15 +164,9 @@ impl Fleet {
 
     pub(crate) fn snapshot(&self, now: Time) -> Snapshot {
         let mut snapshot = Snapshot::of(&self.pool, now);
-        snapshot.in_flight = u32::try_from(self.out.len()).unwrap_or(u32::MAX);
+        snapshot.in_flight = u32::try_from(self.out).unwrap_or(u32::MAX);
         snapshot.leases = self.leases;
-        snapshot.outcomes = self.counts;
         snapshot.refusals = self.refusals;
         snapshot
     }
-}
-
-const fn charge(receipt: &Receipt) -> Charge {
-    let Receipt { id, at, binding, sent, charged, .. } = *receipt;
-    Charge { lease: id, at, binding, sent, charged }
 }

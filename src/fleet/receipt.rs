@@ -1,40 +1,11 @@
-//! What a lease leaves in the caller's hands.
+//! The values that go in and out of the fleet.
 
 use crate::error::UnusableCounts;
-use crate::exit::{ExitId, Route};
+use crate::exit::Route;
 use crate::outcome::Evidence;
-use crate::pool::{BindingIx, ExitIx, OriginIx, Reason, Slot};
+use crate::pool::{Reason, Receipt};
 use crate::request::{LeaseRequest, Time};
 use std::time::Duration;
-
-/// Names one lease, for ever.
-pub(crate) type LeaseId = Slot;
-
-/// The proof of a lease. Small and copied freely; a report that comes after the lease has ended goes by it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Receipt {
-    pub(crate) id: LeaseId,
-    pub(crate) exit: ExitId,
-    pub(crate) at: (ExitIx, OriginIx),
-    pub(crate) binding: Option<(BindingIx, u32)>,
-    pub(crate) sent: Time,
-    /// A block by this attempt is charged: the request has not burned its share of exits yet.
-    pub(crate) charged: bool,
-}
-
-impl Receipt {
-    /// The exit that was leased.
-    #[must_use]
-    pub const fn exit(&self) -> ExitId {
-        self.exit
-    }
-
-    /// How often the exit of this key's binding had been replaced; `None` if nothing is held.
-    #[must_use]
-    pub fn generation(&self) -> Option<u32> {
-        self.binding.map(|(_, generation)| generation)
-    }
-}
 
 /// How a lease ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

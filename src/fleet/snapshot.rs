@@ -59,6 +59,7 @@ impl Snapshot {
             exits: ExitCounts { total: census.total, dead: census.dead },
             exits_in_use: census.in_use,
             uncooled: census.uncooled,
+            outcomes: census.outcomes,
             origins,
             hottest: pairs.into_iter().take(HOTTEST).map(pair).collect(),
             ..Self::default()

@@ -1,6 +1,7 @@
 //! Attempts counted by outcome.
 
 use super::Outcome;
+use std::ops::AddAssign;
 
 /// Attempts by outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -65,6 +66,22 @@ impl OutcomeCounts {
         ]
     }
 
+    fn all(&mut self) -> [&mut u64; 11] {
+        [
+            &mut self.ok,
+            &mut self.rate_limited,
+            &mut self.blocked,
+            &mut self.proxy_error,
+            &mut self.gateway_overloaded,
+            &mut self.auth_error,
+            &mut self.target_denied,
+            &mut self.target_unreachable,
+            &mut self.origin_error,
+            &mut self.interrupted,
+            &mut self.fatal,
+        ]
+    }
+
     /// All attempts.
     #[must_use]
     pub fn total(&self) -> u64 {
@@ -83,5 +100,13 @@ impl OutcomeCounts {
     #[allow(clippy::cast_precision_loss, reason = "a ratio for people to read")]
     pub fn retry_multiplier(&self) -> Option<f64> {
         (self.ok > 0).then(|| self.attempts() as f64 / self.ok as f64)
+    }
+}
+
+impl AddAssign for OutcomeCounts {
+    fn add_assign(&mut self, more: Self) {
+        for (count, (_, more)) in self.all().into_iter().zip(more.named()) {
+            *count += more;
+        }
     }
 }

@@ -42,6 +42,12 @@ impl Evidence {
         Self { outcome, seen, login_accepted: false, retry_after }
     }
 
+    /// Whether the exit did its part: the origin answered, and nothing broke.
+    pub(crate) const fn is_good_end(&self) -> bool {
+        let broke = matches!(self.outcome, Outcome::ProxyError { .. } | Outcome::Interrupted { .. });
+        matches!(self.seen, Seen::Seen) && !broke
+    }
+
     /// Sets whether the origin can have seen the request.
     #[must_use]
     pub const fn seen(mut self, seen: Seen) -> Self {

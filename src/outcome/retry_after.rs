@@ -4,15 +4,17 @@ use http::HeaderMap;
 use http::header::{DATE, RETRY_AFTER};
 use std::time::{Duration, SystemTime};
 
-/// How long an answer asked to be left alone. Kept as it was given; what it costs is clamped where it is charged.
+/// How long an answer asked to be left alone, in whole seconds. Kept as it was given, up to 136 years; what it costs is
+/// clamped where it is charged.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct RetryAfter(Duration);
+pub struct RetryAfter(u32);
 
 impl RetryAfter {
-    /// A wait.
+    /// A wait; parts of a second count as a whole one.
     #[must_use]
-    pub const fn new(wait: Duration) -> Self {
-        Self(wait)
+    pub fn new(wait: Duration) -> Self {
+        let seconds = wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0));
+        Self(u32::try_from(seconds).unwrap_or(u32::MAX))
     }
 
     /// Reads `Retry-After`: whole seconds, or an HTTP date measured against the response's own `Date`, else against `now`.
@@ -26,17 +28,17 @@ impl RetryAfter {
             return None;
         }
         if value.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Some(Self(value.parse().map_or(Duration::MAX, Duration::from_secs)));
+            return Some(Self(value.parse().unwrap_or(u32::MAX)));
         }
         let date = |text: &str| httpdate::parse_http_date(text.trim()).ok();
         let at = date(value)?;
         let sent = headers.get(DATE).and_then(|value| value.to_str().ok()).and_then(date).unwrap_or(now);
-        Some(Self(at.duration_since(sent).unwrap_or(Duration::ZERO)))
+        Some(Self::new(at.duration_since(sent).unwrap_or(Duration::ZERO)))
     }
 
     /// The wait as it was given.
     #[must_use]
     pub const fn wait(self) -> Duration {
-        self.0
+        Duration::from_secs(self.0 as u64)
     }
 }

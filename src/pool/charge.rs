@@ -14,12 +14,10 @@
 //! gate shut says nothing new about it, so a burst of refusals counts once.
 
 use super::Pool;
+use super::Receipt;
 use super::bindings::BindingIx;
-use super::exits::ExitIx;
 use super::gate::State;
-use super::origins::OriginIx;
 use super::pairs::Pair;
-use super::slab::Slot;
 use crate::draw::{Stream, draw, unit};
 use crate::outcome::{Evidence, FailureDomain, Outcome, Phase, Seen};
 use crate::request::Time;
@@ -32,24 +30,14 @@ const LIMITED: Duration = Duration::from_secs(1);
 /// Longest hint that is believed.
 const HINT_CAP: Duration = Duration::from_secs(3_600);
 
-/// One unit of evidence: one attempt.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Charge {
-    pub(crate) lease: Slot,
-    pub(crate) at: (ExitIx, OriginIx),
-    pub(crate) binding: Option<(BindingIx, u32)>,
-    pub(crate) sent: Time,
-    /// Whether a block is charged.
-    pub(crate) charged: bool,
-}
-
 impl Pool {
     /// Takes one report in. `amends` is what the same attempt reported before; it is taken back first. Says whether the
     /// report was taken: what an origin refused is not made less by a broken body.
+    #[inline]
     pub(crate) fn charge(
         &mut self,
         now: Time,
-        by: &Charge,
+        by: &Receipt,
         evidence: &Evidence,
         amends: Option<&Evidence>,
     ) -> bool {
@@ -59,15 +47,12 @@ impl Pool {
             }
             self.take_back(now, by, before);
         }
-        if let Some(origin) = self.origins.get_mut(by.at.1) {
-            *origin.counts.of(&evidence.outcome) += 1;
-        }
         self.charge_pair(now, by, evidence);
         self.charge_exit(now, by, evidence);
         true
     }
 
-    fn take_back(&mut self, now: Time, by: &Charge, before: &Evidence) {
+    fn take_back(&mut self, now: Time, by: &Receipt, before: &Evidence) {
         let (exit, origin) = by.at;
         let Some(record) = self.origins.get_mut(origin) else { return };
         let count = record.counts.of(&before.outcome);
@@ -79,19 +64,20 @@ impl Pool {
         }
     }
 
-    fn charge_pair(&mut self, now: Time, by: &Charge, evidence: &Evidence) {
+    #[inline]
+    fn charge_pair(&mut self, now: Time, by: &Receipt, evidence: &Evidence) {
         let (exit, origin) = by.at;
+        let Some(record) = self.origins.get_mut(origin) else { return };
+        *record.counts.of(&evidence.outcome) += 1;
         let Some(share) = share(by, &evidence.outcome) else { return };
-        if let Some(record) = self.origins.get_mut(origin) {
-            record.heat.add(now, share);
-        }
+        record.heat.add(now, share);
+        let seed = self.seed ^ record.hash;
         let refused = matches!(evidence.outcome.domain(), FailureDomain::Pair);
         let slot = if refused { self.pairs.make(now, exit, origin) } else { self.pairs.find(exit, origin) };
         let Some(slot) = slot else {
             self.uncooled += u64::from(refused);
             return;
         };
-        let seed = self.seed ^ self.origins.get(origin).map_or(0, |record| record.hash);
         let entity = self.id(exit).as_u64();
         let burned = self.with_pair(slot, |pair| {
             pair.heat.add(now, share);
@@ -99,7 +85,7 @@ impl Pool {
                 Outcome::Ok => {
                     pair.success(now);
                     if !pair.gate.is_stale(by.sent) {
-                        pair.gate.pass(by.lease, pair.trials_needed(now));
+                        pair.gate.pass(by.id, pair.trials_needed(now));
                     }
                     false
                 }
@@ -120,7 +106,8 @@ impl Pool {
         }
     }
 
-    fn charge_exit(&mut self, now: Time, by: &Charge, evidence: &Evidence) {
+    #[inline]
+    fn charge_exit(&mut self, now: Time, by: &Receipt, evidence: &Evidence) {
         let (exit, origin) = by.at;
         let weight = match evidence.outcome {
             // One site with a bad certificate, or without TLS, fails through every exit: it must not empty the pool.
@@ -128,12 +115,13 @@ impl Pool {
             Outcome::ProxyError { .. } => 1.0,
             Outcome::Interrupted { .. } => 0.5,
             _ if evidence.seen == Seen::Seen => {
-                self.with_exit(exit, |record| {
-                    if !record.gate.is_open() && !record.gate.is_stale(by.sent) {
-                        record.gate.pass(by.lease, 1);
+                let gate = &self.exits[exit.index()].gate;
+                if !gate.is_open() && !gate.is_stale(by.sent) {
+                    self.with_exit(exit, |record| {
+                        record.gate.pass(by.id, 1);
                         record.revive(now);
-                    }
-                });
+                    });
+                }
                 return;
             }
             _ => return,
@@ -153,7 +141,8 @@ impl Pool {
 }
 
 /// How bad the outcome is for heat; `None` if heat has no part in it.
-fn share(by: &Charge, outcome: &Outcome) -> Option<f32> {
+#[inline]
+fn share(by: &Receipt, outcome: &Outcome) -> Option<f32> {
     match outcome {
         Outcome::Ok => Some(0.0),
         Outcome::RateLimited { .. } => Some(1.0),
@@ -164,7 +153,7 @@ fn share(by: &Charge, outcome: &Outcome) -> Option<f32> {
 }
 
 /// Rests a refused pair. Says whether it is burned now.
-fn refuse(pair: &mut Pair, now: Time, by: &Charge, evidence: &Evidence, (seed, entity): (u64, u64)) -> bool {
+fn refuse(pair: &mut Pair, now: Time, by: &Receipt, evidence: &Evidence, (seed, entity): (u64, u64)) -> bool {
     let hint = evidence.retry_after.map_or(Duration::ZERO, |hint| hint.wait().min(HINT_CAP));
     let blocked = matches!(evidence.outcome, Outcome::Blocked { .. });
     if pair.gate.is_stale(by.sent) {

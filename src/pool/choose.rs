@@ -36,7 +36,7 @@ enum Hold {
     /// The binding stays as it is.
     Keep(BindingIx, u32),
     /// The key holds the exit from now on.
-    Bind { entity: u64, generation: u32 },
+    Bind(Place),
 }
 
 /// No exit may serve the origin now.
@@ -57,6 +57,7 @@ struct View<'a> {
 
 impl Pool {
     /// The exit for a request, with the request's own avoid list.
+    #[inline]
     pub(crate) fn choose(&self, now: Time, ask: &LeaseRequest, origin: OriginIx) -> Result<Choice, Unusable> {
         let Some(record) = self.origins.get(origin) else {
             return Err(Unusable { retry_at: now, counts: UnusableCounts::default() });
@@ -74,7 +75,28 @@ impl Pool {
         choice.ok_or_else(|| view.unusable())
     }
 
+    /// The exit that the key holds, where nothing speaks against it: most leases of a busy fleet end here, so this looks
+    /// each thing up once.
+    #[inline]
+    pub(crate) fn hit(
+        &mut self,
+        now: Time,
+        ask: &LeaseRequest,
+        origin: OriginIx,
+    ) -> Option<(ExitIx, (BindingIx, u32))> {
+        let Granularity::Windowed { max_age, max_uses } = ask.granularity else { return None };
+        let (ix, held) = self.bindings.find_mut(&ask.key, origin)?;
+        let index = held.exit.index();
+        let free = !self.down.contains(index) && !self.origins.get(origin)?.benched.contains(index);
+        if !free || !ask.trail.avoid.is_empty() || !held.serves(now, max_age, max_uses) {
+            return None;
+        }
+        held.touch(now);
+        Some((held.exit, (ix, held.generation)))
+    }
+
     /// Carries the choice out as far as it binds; returns the binding and its generation.
+    #[inline]
     pub(crate) fn bind(
         &mut self,
         now: Time,
@@ -91,10 +113,7 @@ impl Pool {
                 self.bindings.touch(now, ix);
                 Some((ix, generation))
             }
-            Hold::Bind { entity, generation } => {
-                let place = Place { entity, exit: choice.exit, generation };
-                Some((self.bindings.bind(now, &ask.key, origin, place)?, generation))
-            }
+            Hold::Bind(place) => Some((self.bindings.bind(now, &ask.key, origin, place)?, place.generation)),
         }
     }
 
@@ -106,6 +125,7 @@ impl Pool {
 }
 
 impl View<'_> {
+    #[inline]
     fn usable(&self, exit: ExitIx) -> bool {
         let index = exit.index();
         !self.pool.down.contains(index) && !self.record.benched.contains(index) && !self.avoids(exit)
@@ -160,36 +180,63 @@ impl View<'_> {
     }
 
     /// The exit a key holds, or takes.
+    #[inline]
     fn held(&self, ask: &LeaseRequest, max_age: Duration, max_uses: Option<NonZeroU32>) -> Option<Choice> {
         let known = self.pool.bindings.find(&ask.key, self.origin);
-        let entity =
-            known.map_or_else(|| mix(text(ask.key.as_str()) ^ self.record.hash), |(_, held)| held.entity);
-        let windows = Windows::new(self.pool.seed, self.pool.epoch, entity, max_age);
-        let window = windows.index(self.now);
-        let seed = |generation: u32| {
-            draw(self.pool.seed, Stream::Place, entity, mix(window) ^ u64::from(generation))
+        let Some((ix, held)) = known else {
+            let entity = mix(text(ask.key.as_str()) ^ self.record.hash);
+            return self.bind((entity, 0), max_age, Reason::Placed, None);
         };
-        let bind = |generation: u32, reason: Reason, not: Option<ExitIx>| {
-            let exit = self.place(seed(generation), not).or_else(|| self.place(seed(generation), None))?;
-            Some(Choice { exit, reason, hold: Hold::Bind { entity, generation } })
+        let current = if held.length == max_age {
+            self.now < held.until
+        } else {
+            let windows = self.windows(held.entity, max_age);
+            windows.index(held.placed) == windows.index(self.now)
         };
-        let Some((ix, held)) = known else { return bind(0, Reason::Placed, None) };
-        let next = held.generation.wrapping_add(1);
-        if windows.index(held.placed) != window {
-            return bind(held.generation, Reason::Placed, None);
-        }
-        if held.lost || self.lost(held.exit) {
-            return bind(next, Reason::Moved { from: self.pool.id(held.exit) }, Some(held.exit));
-        }
-        if max_uses.is_some_and(|most| held.uses >= most.get()) {
-            return bind(next, Reason::Placed, Some(held.exit));
-        }
+        let used_up = max_uses.is_some_and(|most| held.uses >= most.get());
         let hold = Hold::Keep(ix, held.generation);
-        if self.usable(held.exit) {
+        if current && !held.lost && !used_up && self.usable(held.exit) {
             return Some(Choice { exit: held.exit, reason: Reason::Bound, hold });
         }
-        let exit = self.place(seed(held.generation), None)?;
+        if !current {
+            return self.bind((held.entity, held.generation), max_age, Reason::Placed, None);
+        }
+        let next = (held.entity, held.generation.wrapping_add(1));
+        if held.lost || self.lost(held.exit) {
+            let from = self.pool.id(held.exit);
+            return self.bind(next, max_age, Reason::Moved { from }, Some(held.exit));
+        }
+        if used_up {
+            return self.bind(next, max_age, Reason::Placed, Some(held.exit));
+        }
+        let seed = self.seed((held.entity, held.generation), self.windows(held.entity, max_age));
+        let exit = self.place(seed, None)?;
         Some(Choice { exit, reason: Reason::Borrowed { from: self.pool.id(held.exit) }, hold })
+    }
+
+    fn windows(&self, entity: u64, length: Duration) -> Windows {
+        Windows::new(self.pool.seed, self.pool.epoch, entity, length)
+    }
+
+    /// The seed of a key's sequence of places.
+    fn seed(&self, (entity, generation): (u64, u32), windows: Windows) -> u64 {
+        let counter = mix(windows.index(self.now)) ^ u64::from(generation);
+        draw(self.pool.seed, Stream::Place, entity, counter)
+    }
+
+    /// The exit that the key holds from now on; not the one it had, unless that is the only one.
+    fn bind(
+        &self,
+        (entity, generation): (u64, u32),
+        length: Duration,
+        reason: Reason,
+        not: Option<ExitIx>,
+    ) -> Option<Choice> {
+        let windows = self.windows(entity, length);
+        let seed = self.seed((entity, generation), windows);
+        let exit = self.place(seed, not).or_else(|| self.place(seed, None))?;
+        let place = Place { entity, exit, generation, length, until: windows.end(self.now) };
+        Some(Choice { exit, reason, hold: Hold::Bind(place) })
     }
 
     fn place(&self, seed: u64, not: Option<ExitIx>) -> Option<ExitIx> {

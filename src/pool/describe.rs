@@ -13,6 +13,7 @@ pub(crate) struct Census {
     pub(crate) dead: u32,
     pub(crate) in_use: u32,
     pub(crate) uncooled: u64,
+    pub(crate) outcomes: OutcomeCounts,
 }
 
 pub(crate) struct OriginFacts<'a> {
@@ -39,6 +40,7 @@ impl Pool {
             dead: count(dead),
             in_use: self.in_use,
             uncooled: self.uncooled,
+            outcomes: self.origins.total(),
         }
     }
 

@@ -9,14 +9,14 @@
 //!    └───────────────────────────────── passed, often enough ──────────────┘
 //! ```
 
-use super::slab::Slot;
+use super::receipt::LeaseId;
 use crate::request::Time;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum State {
     Open,
     Resting { until: Time },
-    Trial { lease: Option<Slot>, until: Time, passed: u8 },
+    Trial { lease: Option<LeaseId>, until: Time, passed: u8 },
 }
 
 impl State {
@@ -88,14 +88,14 @@ impl Gate {
     }
 
     /// Whether the lease that enters is a trial; its place is its own until then.
-    pub(crate) fn enter(&mut self, by: Slot, place_until: Time) -> bool {
+    pub(crate) fn enter(&mut self, by: LeaseId, place_until: Time) -> bool {
         let State::Trial { lease, until, .. } = &mut self.state else { return false };
         (*lease, *until) = (Some(by), place_until);
         true
     }
 
     /// A lease passed. Opens when `needed` trials have, one after the other.
-    pub(crate) fn pass(&mut self, by: Slot, needed: u8) {
+    pub(crate) fn pass(&mut self, by: LeaseId, needed: u8) {
         let State::Trial { lease, passed, .. } = &mut self.state else { return };
         if *lease == Some(by) {
             *lease = None;
@@ -107,7 +107,7 @@ impl Gate {
     }
 
     /// A lease ended without telling: its place is free again.
-    pub(crate) fn leave(&mut self, by: Slot) {
+    pub(crate) fn leave(&mut self, by: LeaseId) {
         if let State::Trial { lease, .. } = &mut self.state {
             if *lease == Some(by) {
                 *lease = None;

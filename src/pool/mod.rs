@@ -11,18 +11,20 @@ mod heat;
 mod origins;
 mod pairs;
 mod reason;
+mod receipt;
 mod ring;
 mod slab;
 mod timers;
 
 pub(crate) use bindings::BindingIx;
-pub(crate) use charge::Charge;
 pub(crate) use choose::{Choice, Unusable};
 pub(crate) use describe::{OriginFacts, PairFacts};
 pub(crate) use exits::ExitIx;
 pub(crate) use origins::OriginIx;
 pub use reason::Reason;
-pub(crate) use slab::{Slab, Slot};
+pub(crate) use receipt::LeaseId;
+pub use receipt::Receipt;
+use slab::Slot;
 
 use bindings::Bindings;
 use bits::Bits;
@@ -98,12 +100,18 @@ impl Pool {
     }
 
     /// The origin of that name; `None` if the table is full of origins in use.
+    #[inline]
     pub(crate) fn origin(&mut self, now: Time, name: &Origin) -> Option<OriginIx> {
         self.origins.intern(now, name)
     }
 
     /// Runs due timers, a bounded number of them; says whether there may be more.
+    #[inline]
     pub(crate) fn tick(&mut self, now: Time) -> bool {
+        self.timers.is_due(now) && self.run_timers(now)
+    }
+
+    fn run_timers(&mut self, now: Time) -> bool {
         for _ in 0..TICK {
             match self.timers.due(now) {
                 None => return false,
@@ -120,37 +128,46 @@ impl Pool {
 
     /// The lease enters: it counts as in flight, takes the place of a trial, and the binding keeps or takes the exit.
     /// Says whether it is a trial.
+    #[inline]
     pub(crate) fn enter(
         &mut self,
-        lease: Slot,
+        now: Time,
+        lease: LeaseId,
         (exit, origin): (ExitIx, OriginIx),
         place_until: Time,
     ) -> bool {
-        let trial = self.with_exit(exit, |record| record.gate.enter(lease, place_until));
-        let pair = self.pairs.find(exit, origin);
-        let pair_trial =
-            pair.and_then(|slot| self.with_pair(slot, |pair| pair.gate.enter(lease, place_until)));
         let record = &mut self.exits[exit.index()];
         record.in_flight += 1;
         self.in_use += u32::from(record.in_flight == 1);
+        let trial =
+            !record.gate.is_open() && self.with_exit(exit, |record| record.gate.enter(lease, place_until));
+        let pair_trial = match self.pairs.find(exit, origin) {
+            Some(slot) => self.with_pair(slot, |pair| pair.gate.enter(lease, place_until)),
+            None => None,
+        };
         if let Some(record) = self.origins.get_mut(origin) {
             record.in_flight += 1;
+            record.last_used = now;
         }
         trial || pair_trial.unwrap_or(false)
     }
 
     /// The lease is over: its place in a trial is free. `good` clears the exit's earlier faults.
-    pub(crate) fn leave(&mut self, lease: Slot, (exit, origin): (ExitIx, OriginIx), good: bool) {
-        self.with_exit(exit, |record| record.gate.leave(lease));
-        if let Some(slot) = self.pairs.find(exit, origin) {
-            self.with_pair(slot, |pair| pair.gate.leave(lease));
-        }
+    #[inline]
+    pub(crate) fn leave(&mut self, receipt: &Receipt, good: bool) {
+        let (exit, origin) = receipt.at;
         let record = &mut self.exits[exit.index()];
         if good {
             record.clear_faults();
         }
         record.in_flight = record.in_flight.saturating_sub(1);
         self.in_use -= u32::from(record.in_flight == 0);
+        if !record.gate.is_open() {
+            self.with_exit(exit, |record| record.gate.leave(receipt.id));
+        }
+        if let Some(slot) = self.pairs.find(exit, origin) {
+            self.with_pair(slot, |pair| pair.gate.leave(receipt.id));
+        }
         if let Some(record) = self.origins.get_mut(origin) {
             record.in_flight = record.in_flight.saturating_sub(1);
         }

@@ -12,6 +12,12 @@ use std::collections::BTreeSet;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct OriginIx(Slot);
 
+impl OriginIx {
+    pub(super) const fn as_u64(self) -> u64 {
+        self.0.as_u64()
+    }
+}
+
 pub(crate) struct OriginRecord {
     pub(crate) name: Origin,
     /// A hash of the name that is the same in every process.
@@ -24,11 +30,13 @@ pub(crate) struct OriginRecord {
     /// When each resting pair's rest is over.
     pub(super) resting: BTreeSet<(Time, u32)>,
     pub(super) in_flight: u32,
-    last_used: Time,
+    pub(super) last_used: Time,
 }
 
 pub(crate) struct Origins {
     by_name: HashMap<Origin, OriginIx>,
+    /// Outcomes of origins that were forgotten.
+    gone: OutcomeCounts,
     slab: Slab<OriginRecord>,
 }
 
@@ -37,15 +45,13 @@ const LOOK: usize = 64;
 
 impl Origins {
     pub(super) fn new(cap: usize) -> Self {
-        Self { by_name: HashMap::new(), slab: Slab::new(cap) }
+        Self { by_name: HashMap::new(), gone: OutcomeCounts::default(), slab: Slab::new(cap) }
     }
 
     /// The origin of that name; `None` if the table is full of origins that are in use.
+    #[inline]
     pub(super) fn intern(&mut self, now: Time, name: &Origin) -> Option<OriginIx> {
         if let Some(known) = self.by_name.get(name) {
-            if let Some(record) = self.slab.get_mut(known.0) {
-                record.last_used = now;
-            }
             return Some(*known);
         }
         if self.slab.is_full() {
@@ -54,6 +60,7 @@ impl Origins {
             };
             let gone = self.slab.evict(LOOK, idle)?;
             self.by_name.remove(&gone.name);
+            self.gone += gone.counts;
         }
         let record = OriginRecord {
             name: name.clone(),
@@ -76,6 +83,14 @@ impl Origins {
 
     pub(super) fn get_mut(&mut self, ix: OriginIx) -> Option<&mut OriginRecord> {
         self.slab.get_mut(ix.0)
+    }
+
+    /// Outcomes of all origins there ever were.
+    pub(super) fn total(&self) -> OutcomeCounts {
+        self.slab.iter().fold(self.gone, |mut total, record| {
+            total += record.counts;
+            total
+        })
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &OriginRecord> {

@@ -11,8 +11,17 @@ pub(super) enum Due {
     Pair(Slot),
 }
 
-#[derive(Default)]
-pub(super) struct Timers(BTreeSet<(Time, Due)>);
+pub(super) struct Timers {
+    entries: BTreeSet<(Time, Due)>,
+    /// When the first is due, so that nothing is looked up before.
+    next: Time,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        Self { entries: BTreeSet::new(), next: Time::MAX }
+    }
+}
 
 impl Timers {
     /// Replaces the entry for `before`, if there was one.
@@ -21,15 +30,24 @@ impl Timers {
             return;
         }
         if let Some(before) = before {
-            self.0.remove(&(before, what));
+            self.entries.remove(&(before, what));
         }
         if let Some(after) = after {
-            self.0.insert((after, what));
+            self.entries.insert((after, what));
         }
+        self.next = self.entries.first().map_or(Time::MAX, |(at, _)| *at);
+    }
+
+    #[inline]
+    pub(super) fn is_due(&self, now: Time) -> bool {
+        self.next <= now
     }
 
     /// The first entry, if it is due. It stays until its gate says otherwise.
     pub(super) fn due(&self, now: Time) -> Option<Due> {
-        self.0.first().filter(|(at, _)| *at <= now).map(|(_, what)| *what)
+        if !self.is_due(now) {
+            return None;
+        }
+        self.entries.first().map(|(_, what)| *what)
     }
 }

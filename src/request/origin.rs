@@ -2,11 +2,12 @@
 
 use http::Uri;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// The site being asked: its host in lower case, with the port if it is not the scheme's own. What one exit does at a site
 /// is remembered under this name.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Eq, PartialOrd, Ord)]
 pub struct Origin(Arc<str>);
 
 impl Origin {
@@ -39,6 +40,21 @@ impl Origin {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl Hash for Origin {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+impl PartialEq for Origin {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        // Clones share their text, and most comparisons are of clones.
+        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
     }
 }
 

@@ -8,6 +8,7 @@ pub(crate) struct Time(u64);
 
 impl Time {
     pub(crate) const ZERO: Self = Self(0);
+    pub(crate) const MAX: Self = Self(u64::MAX);
 
     pub(crate) const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)

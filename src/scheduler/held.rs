@@ -5,7 +5,7 @@ use super::{Attempt, Reason, Receipt, Release, Scheduler, events};
 use crate::exit::Route;
 use crate::fleet::Grant;
 use crate::outcome::Evidence;
-use crate::request::{Origin, Time};
+use crate::request::Origin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::SystemTime;
 
@@ -35,6 +35,7 @@ struct Reported {
 }
 
 impl Held {
+    #[inline]
     pub(super) fn new(scheduler: Scheduler, grant: Grant, origin: Origin) -> Self {
         Self {
             scheduler,
@@ -69,6 +70,7 @@ impl Held {
         events::reported(self.receipt.exit, &self.origin, &evidence.outcome, amends);
     }
 
+    #[inline]
     pub(super) fn report(&self, evidence: Evidence) {
         self.report_with(|_| Some(evidence));
     }
@@ -82,13 +84,26 @@ impl Held {
     }
 
     pub(super) fn release(&self, how: Option<Release>) {
-        let (done, started) = (lock(&self.last).is_some(), self.started.load(Ordering::Acquire));
-        self.scheduler.release(&self.receipt, |now: Time| match (how, done, started) {
+        self.release_after(self.evidence(), how);
+    }
+
+    /// As [`release`](Self::release), where nobody else can look.
+    #[inline]
+    pub(super) fn release_own(&mut self, how: Option<Release>) {
+        let evidence = self.last.get_mut().map(|reported| reported.evidence);
+        self.release_after(evidence, how);
+    }
+
+    #[inline]
+    fn release_after(&self, last: Option<Evidence>, how: Option<Release>) {
+        let started = self.started.load(Ordering::Acquire);
+        let how = match (how, last.is_some(), started) {
             (Some(how), ..) => how,
             (None, true, _) => Release::Done,
-            (None, false, true) => Release::Dropped { after: now.since(self.receipt.sent) },
+            (None, false, true) => Release::Dropped { after: self.scheduler.now().since(self.receipt.sent) },
             (None, false, false) => Release::NotAttempted,
-        });
+        };
+        self.scheduler.release(&self.receipt, how, last.as_ref());
     }
 
     pub(super) fn wall_now(&self) -> SystemTime {

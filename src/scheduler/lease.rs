@@ -65,14 +65,15 @@ impl Lease {
 
     /// Says what the attempt showed: an [`Outcome`](crate::Outcome), or [`Evidence`] with its proofs. A second report
     /// amends the first.
+    #[inline]
     pub fn report(&self, evidence: impl Into<Evidence>) {
         self.held().report(evidence.into());
     }
 
     /// Gives the lease back, saying how it ended.
     pub fn release(mut self, how: Release) {
-        if let Some(held) = self.0.take() {
-            held.release(Some(how));
+        if let Some(mut held) = self.0.take() {
+            held.release_own(Some(how));
         }
     }
 
@@ -83,8 +84,8 @@ impl Lease {
     /// # Errors
     /// Why the request is not to be sent again; [`Why::Done`] too if nothing was reported.
     pub fn retry(mut self, mut ask: LeaseRequest) -> Result<(Duration, LeaseRequest), Why> {
-        let Some(held) = self.0.take() else { return Err(Why::Done) };
-        held.release(None);
+        let Some(mut held) = self.0.take() else { return Err(Why::Done) };
+        held.release_own(None);
         let Some(evidence) = held.evidence() else { return Err(Why::Done) };
         let receipt = held.receipt;
         ask.trail.record(receipt.exit, &evidence.outcome);
@@ -115,6 +116,7 @@ impl Lease {
 }
 
 impl Drop for Lease {
+    #[inline]
     fn drop(&mut self) {
         if let Some(held) = &self.0 {
             held.release(None);

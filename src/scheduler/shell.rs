@@ -98,16 +98,16 @@ impl Scheduler {
         fleet.snapshot(self.now())
     }
 
+    #[inline]
     pub(super) fn report(&self, receipt: &Receipt, evidence: &Evidence, amends: Option<&Evidence>) {
         let mut fleet = self.fleet();
         let now = self.now();
         fleet.report(now, receipt, evidence, amends);
     }
 
-    pub(super) fn release(&self, receipt: &Receipt, how: impl FnOnce(Time) -> Release) {
-        let mut fleet = self.fleet();
-        let now = self.now();
-        fleet.release(now, receipt, how(now));
+    #[inline]
+    pub(super) fn release(&self, receipt: &Receipt, how: Release, evidence: Option<&Evidence>) {
+        self.fleet().release(receipt, how, evidence);
     }
 
     pub(super) fn retry(&self, ask: &RetryAsk<'_>) -> Verdict {
@@ -132,13 +132,17 @@ impl Scheduler {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
+    #[inline]
     fn fleet(&self) -> MutexGuard<'_, Fleet> {
         lock(&self.0.fleet)
     }
 
     /// Read under the lock where a decision follows, so that the decisions see time in order.
-    fn now(&self) -> Time {
-        Time::from_nanos(u64::try_from(self.0.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    #[inline]
+    pub(super) fn now(&self) -> Time {
+        let elapsed = self.0.start.elapsed();
+        let nanos = elapsed.as_secs().saturating_mul(1_000_000_000);
+        Time::from_nanos(nanos.saturating_add(u64::from(elapsed.subsec_nanos())))
     }
 
     fn instant(&self, time: Time) -> tokio::time::Instant {

@@ -1,7 +1,7 @@
 //! Who is charged, and for what.
 
 use super::*;
-use crate::outcome::{AuthReason, GatewayScope};
+use crate::outcome::{AuthReason, GatewayScope, Seen};
 
 #[test]
 fn a_login_a_gateway_and_a_target_charge_no_exit() {
@@ -82,7 +82,7 @@ fn a_broken_body_amends_its_own_report_and_counts_once() {
     for sent in 1..=6 {
         let grant = world.lease(&LeaseRequest::per_request());
         world.report(&grant, Outcome::Ok);
-        world.fleet.report(world.now, &grant.receipt, &broken, Some(&Evidence::of(Outcome::Ok)));
+        world.report(&grant, broken);
         world.end(&grant);
         let snapshot = world.snapshot();
         assert_eq!((snapshot.outcomes.ok, snapshot.outcomes.interrupted), (0, sent));
@@ -97,7 +97,7 @@ fn a_broken_body_does_not_make_a_block_less() {
     let grant = world.lease(&LeaseRequest::per_request());
     world.report(&grant, BLOCKED);
     let broken = Evidence::of(Outcome::Interrupted { phase: Phase::Body });
-    world.fleet.report(world.now, &grant.receipt, &broken, Some(&Evidence::of(BLOCKED)));
+    world.report(&grant, broken);
     world.end(&grant);
     assert_eq!((world.snapshot().outcomes.blocked, world.snapshot().outcomes.interrupted), (1, 0));
 }
@@ -123,23 +123,8 @@ fn who_goes_away_blames_nobody_unless_he_had_waited() {
         let mut world = World::of(1);
         let grant = world.lease(&LeaseRequest::per_request());
         world.pass(secs(after));
-        world.fleet.release(world.now, &grant.receipt, Release::Dropped { after: secs(after) });
+        world.fleet.release(&grant.receipt, Release::Dropped { after: secs(after) }, None);
         let snapshot = world.snapshot();
         assert_eq!((snapshot.in_flight, snapshot.outcomes.interrupted), (0, interrupted));
     }
-}
-
-#[test]
-fn a_second_release_frees_nothing() {
-    let mut world = World::of(1);
-    let (one, two) = (world.lease(&LeaseRequest::per_request()), world.lease(&LeaseRequest::per_request()));
-    world.end(&one);
-    world.end(&one);
-    assert_eq!(world.snapshot().in_flight, 1);
-    let next = world.lease(&LeaseRequest::per_request());
-    world.end(&one);
-    assert_eq!(world.snapshot().in_flight, 2, "not even when the slot has a new tenant");
-    world.end(&two);
-    world.end(&next);
-    assert_eq!((world.snapshot().in_flight, world.snapshot().exits_in_use), (0, 0));
 }

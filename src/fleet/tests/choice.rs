@@ -1,7 +1,6 @@
 //! Which exit serves whom.
 
 use super::*;
-use std::collections::HashMap;
 
 #[test]
 fn a_key_keeps_its_exit_for_the_window_and_keys_spread() {

@@ -80,7 +80,7 @@ fn a_trial_that_is_dropped_gives_its_place_back() {
     burn(&mut world);
     world.pass(secs(38));
     let trial = world.lease(&LeaseRequest::per_request());
-    world.fleet.release(world.now, &trial.receipt, Release::Dropped { after: secs(1) });
+    world.fleet.release(&trial.receipt, Release::Dropped { after: secs(1) }, None);
     let next = world.lease(&LeaseRequest::per_request());
     assert!(next.trial, "the place is free, the pair is still on trial");
     let origin_error = Outcome::OriginError { status: http::StatusCode::BAD_GATEWAY };

@@ -10,18 +10,14 @@ mod retries;
 use super::*;
 use crate::exit::{ExitId, ExitList};
 use crate::outcome::{BlockedBy, RetryAfter};
+use std::collections::HashMap;
 use std::num::NonZeroU32;
 
 pub(super) const BLOCKED: Outcome = Outcome::Blocked { by: BlockedBy::Unknown };
 pub(super) const REFUSED: Outcome = Outcome::ProxyError { phase: Phase::ExitTcp };
 
-pub(super) const fn limited(hint: Option<u64>) -> Outcome {
-    Outcome::RateLimited {
-        retry_after: match hint {
-            Some(seconds) => Some(RetryAfter::new(Duration::from_secs(seconds))),
-            None => None,
-        },
-    }
+pub(super) fn limited(hint: Option<u64>) -> Outcome {
+    Outcome::RateLimited { retry_after: hint.map(|seconds| RetryAfter::new(secs(seconds))) }
 }
 
 pub(super) const fn secs(seconds: u64) -> Duration {
@@ -47,6 +43,8 @@ pub(super) fn config(count: u16) -> FleetConfig {
 pub(super) struct World {
     pub(super) fleet: Fleet,
     pub(super) now: Time,
+    /// What each lease reported last.
+    pub(super) said: HashMap<LeaseId, Evidence>,
 }
 
 impl World {
@@ -55,7 +53,7 @@ impl World {
     }
 
     pub(super) fn new(config: FleetConfig) -> Self {
-        Self { fleet: Fleet::new(config), now: Time::ZERO + secs(1) }
+        Self { fleet: Fleet::new(config), now: Time::ZERO + secs(1), said: HashMap::new() }
     }
 
     pub(super) fn pass(&mut self, time: Duration) -> &mut Self {
@@ -84,11 +82,14 @@ impl World {
     }
 
     pub(super) fn report(&mut self, grant: &Grant, outcome: impl Into<Evidence>) {
-        self.fleet.report(self.now, &grant.receipt, &outcome.into(), None);
+        let evidence = outcome.into();
+        let before = self.said.insert(grant.receipt.id, evidence);
+        self.fleet.report(self.now, &grant.receipt, &evidence, before.as_ref());
     }
 
     pub(super) fn end(&mut self, grant: &Grant) {
-        self.fleet.release(self.now, &grant.receipt, Release::Done);
+        let said = self.said.remove(&grant.receipt.id);
+        self.fleet.release(&grant.receipt, Release::Done, said.as_ref());
     }
 
     pub(super) fn finish(&mut self, grant: &Grant, outcome: impl Into<Evidence>) {

@@ -5,16 +5,18 @@ use crate::draw::{below, mix};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
-const OUTCOMES: [Outcome; 8] = [
-    Outcome::Ok,
-    Outcome::Ok,
-    Outcome::Ok,
-    BLOCKED,
-    REFUSED,
-    limited(None),
-    limited(Some(9)),
-    Outcome::Interrupted { phase: Phase::Body },
-];
+fn outcomes() -> [Outcome; 8] {
+    [
+        Outcome::Ok,
+        Outcome::Ok,
+        Outcome::Ok,
+        BLOCKED,
+        REFUSED,
+        limited(None),
+        limited(Some(9)),
+        Outcome::Interrupted { phase: Phase::Body },
+    ]
+}
 
 /// Feeds 10,000 scripted inputs and returns the SHA-256 of what was decided.
 fn run(seed: u64) -> String {
@@ -38,7 +40,7 @@ fn run(seed: u64) -> String {
             }
         } else {
             let grant = out.swap_remove(draw(7, out.len()));
-            let outcome = OUTCOMES[draw(8, OUTCOMES.len())];
+            let outcome = outcomes()[draw(8, 8)];
             world.report(&grant, outcome);
             let mut ask = LeaseRequest::new("retry");
             ask.trail.record(grant.receipt.exit, &outcome);

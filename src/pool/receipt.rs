@@ -1,0 +1,35 @@
+//! What a lease leaves in the caller's hands.
+
+use super::{BindingIx, ExitIx, OriginIx};
+use crate::exit::ExitId;
+use crate::request::Time;
+
+/// Names one lease, for ever.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct LeaseId(pub(crate) u64);
+
+/// The proof of a lease. Small and copied freely; a report that comes after the lease has ended goes by it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Receipt {
+    pub(crate) id: LeaseId,
+    pub(crate) exit: ExitId,
+    pub(crate) at: (ExitIx, OriginIx),
+    pub(crate) binding: Option<(BindingIx, u32)>,
+    pub(crate) sent: Time,
+    /// A block by this attempt is charged: the request has not burned its share of exits yet.
+    pub(crate) charged: bool,
+}
+
+impl Receipt {
+    /// The exit that was leased.
+    #[must_use]
+    pub const fn exit(&self) -> ExitId {
+        self.exit
+    }
+
+    /// How often the exit of this key's binding had been replaced; `None` if nothing is held.
+    #[must_use]
+    pub fn generation(&self) -> Option<u32> {
+        self.binding.map(|(_, generation)| generation)
+    }
+}
