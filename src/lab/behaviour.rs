@@ -17,7 +17,8 @@ use std::time::Duration;
 /// let busy = Behaviour::fine().answer_connect(Reply::new(StatusCode::SERVICE_UNAVAILABLE));
 /// let mute = Behaviour::fine().answer_connect(Reply::hang());
 /// let flaky = Behaviour::fine().cut_after(100);
-/// # let _ = (picky, busy, mute, flaky);
+/// let curt = Behaviour::fine().closes_after_answer();
+/// # let _ = (picky, busy, mute, flaky, curt);
 /// # Ok::<(), tower_egress::ConfigError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -29,6 +30,7 @@ pub struct Behaviour {
     pub(super) on_connect: Option<Reply>,
     pub(super) on_request: Option<Reply>,
     pub(super) cut_after: Option<u64>,
+    pub(super) closes_after_answer: bool,
 }
 
 impl Behaviour {
@@ -41,6 +43,7 @@ impl Behaviour {
             on_connect: None,
             on_request: None,
             cut_after: None,
+            closes_after_answer: false,
         }
     }
 
@@ -77,6 +80,14 @@ impl Behaviour {
     /// of all that came through a tunnel.
     pub fn cut_after(mut self, bytes: u64) -> Self {
         self.cut_after = Some(bytes);
+        self
+    }
+
+    /// Closes a client's connection right after the answer to an absolute-form request, and does not say so in the answer
+    /// (no `Connection: close`), as some proxies do. A client that keeps connections will use a dead one if it is quick.
+    /// In memory there is no connection to close.
+    pub fn closes_after_answer(mut self) -> Self {
+        self.closes_after_answer = true;
         self
     }
 

@@ -227,6 +227,39 @@ async fn a_reset_is_a_reset() {
 }
 
 #[tokio::test]
+async fn an_exit_closes_after_its_answers_without_a_word() {
+    const SIZE: usize = 3 << 20;
+    let lab = start(
+        Lab::builder()
+            .exit(Behaviour::fine().closes_after_answer())
+            .exit(Behaviour::fine().closes_after_answer().answer_requests(Reply::page("own"))),
+    )
+    .await;
+    lab.origin().page("/empty", Reply::new(StatusCode::NO_CONTENT));
+    lab.origin().page("/large", Reply::page(vec![b'x'; SIZE]));
+    for (exit, path, size) in [(0, "/p", 12), (0, "/empty", 0), (0, "/large", SIZE), (1, "/p", 3)] {
+        let mut stream = dial(lab.exit(exit)).await.unwrap();
+        let ask = format!("GET {} HTTP/1.1\r\nHost: shop.test\r\n\r\n", lab.url(path));
+        stream.write_all(ask.as_bytes()).await.unwrap();
+        // Whole, and then the end, without a reset.
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await.unwrap();
+        let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap() + 4;
+        let head = std::str::from_utf8(&answer[..end]).unwrap().to_ascii_lowercase();
+        assert!(head.starts_with("http/1.1 20") && !head.contains("connection:"), "{head}");
+        assert_eq!(answer.len() - end, size, "{path}");
+    }
+    // A tunnel is not its answer.
+    assert_eq!(fetch_tls(&lab, 0, &trusting(lab.ca_pem())).await, StatusCode::OK);
+    lab.exit(0).behave(Behaviour::fine()).unwrap();
+    let mut kept = client(lab.exit(0)).await;
+    for _ in 0..2 {
+        assert_eq!(text(kept.send_request(get(lab.url("/p"))).await.unwrap()).await.len(), 12);
+        kept.ready().await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn an_exit_dies_and_lives_again_at_its_address() {
     let lab = start(Lab::builder().dead(1).fine(1)).await;
     assert_eq!(dial(lab.exit(0)).await.unwrap_err().kind(), ErrorKind::ConnectionRefused);

@@ -18,8 +18,11 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 
@@ -30,22 +33,40 @@ struct Client {
     upstream: Upstream,
     /// Set by a CONNECT that was granted; taken when the connection has been upgraded.
     tunnel: Lock<Option<Tunnel>>,
+    /// Set by an answer after which the connection closes.
+    closing: AtomicBool,
 }
 
 pub(in crate::lab) async fn serve(exit: LabExit, network: Arc<Network>, stream: TcpStream) {
     exit.count_connection();
     let wire = Wire::new(stream, exit.meter());
     let hangup = wire.hangup();
-    let client =
-        Arc::new(Client { exit, network, hangup, upstream: Upstream::default(), tunnel: Lock::default() });
+    let client = Arc::new(Client {
+        exit,
+        network,
+        hangup,
+        upstream: Upstream::default(),
+        tunnel: Lock::default(),
+        closing: AtomicBool::new(false),
+    });
     let service = service_fn(|request| {
         let client = Arc::clone(&client);
         async move { client.answer(request).await }
     });
     let connection =
         http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(wire), service);
+    let mut connection = pin!(connection.with_upgrades());
+    let end = poll_fn(|cx| {
+        let polled = connection.as_mut().poll(cx);
+        if polled.is_pending() && client.closing.swap(false, Ordering::Relaxed) {
+            // The head is written, so that it is too late to announce it.
+            connection.as_mut().graceful_shutdown();
+            return connection.as_mut().poll(cx);
+        }
+        polled
+    });
     // The error is the script's own, or the client's going away.
-    if connection.with_upgrades().await.is_ok() {
+    if end.await.is_ok() {
         let tunnel = client.tunnel.lock().take();
         if let Some(tunnel) = tunnel {
             tunnel.run().await;
@@ -59,7 +80,7 @@ impl Client {
         let connect = request.method() == Method::CONNECT;
         self.exit.count_request(connect);
         sleep(behaviour.delay).await;
-        match behaviour.own_answer(connect, request.headers().get(PROXY_AUTHORIZATION)) {
+        let answer = match behaviour.own_answer(connect, request.headers().get(PROXY_AUTHORIZATION)) {
             OwnAnswer::None if connect => self.connect(request, behaviour.cut_after).await,
             OwnAnswer::None => self.forward(request, behaviour.cut_after).await,
             OwnAnswer::LoginRefused(reply) => {
@@ -67,7 +88,11 @@ impl Client {
                 self.play(reply, request.method()).await
             }
             OwnAnswer::Scripted(reply) => self.play(reply, request.method()).await,
+        };
+        if behaviour.closes_after_answer && !connect {
+            self.closing.store(true, Ordering::Relaxed);
         }
+        answer
     }
 
     async fn connect(

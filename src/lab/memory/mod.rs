@@ -1,30 +1,34 @@
 //! The lab in memory: the same exits and sites as one [`Service`], without sockets. It waits by tokio's
 //! clock alone, so that a test under paused time runs an hour in a millisecond.
 //!
-//! It stands where `ExitClient` stands: below the layers, which put a [`Route`](crate::exit::Route) into each request.
+//! It stands where `ExitClient` stands: below the layers, which put a [`Route`](crate::exit::Route) into each request. So
+//! a test of your own stack is short, and asserts on what the site saw:
 //!
 //! ```
-//! use http::Request;
+//! use http::{Request, StatusCode};
 //! use std::time::Duration;
-//! use tower::{Service, ServiceExt};
+//! use tower::Layer;
 //! use tower_egress::lab::{Lab, Reply};
+//! use tower_egress::{EgressLayer, LeaseRequest, Scheduler, Served};
 //!
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let world = Lab::builder().fine(1).dead(1).in_memory()?;
-//! world.origin().page("/late", Reply::page("here").after(Duration::from_secs(3600)));
+//! // One exit that works, one that the site refuses, one where nothing listens.
+//! let world = Lab::builder().fine(1).refused(1).dead(1).in_memory()?;
+//! world.origin().page("/late", Reply::page("9.99").after(Duration::from_secs(20)));
 //!
-//! // The lease layer does this; here the test chooses the exit.
-//! let ask = |exit: usize| {
-//!     let mut request = Request::get(world.url("/late")).body(String::new()).expect("a valid request");
-//!     request.extensions_mut().insert(world.exit(exit).exit().route().clone());
-//!     world.clone().oneshot(request)
-//! };
-//! assert_eq!(ask(0).await?.status(), 200);
-//! assert_eq!(world.origin().seen()[0].peer(), world.exit(0).source());
-//!
-//! let dead = ask(1).await.unwrap_err();
-//! assert_eq!(dead.failure().to_string(), "exit connect failed");
+//! let scheduler = Scheduler::builder().exits(world.exits()).seed(7).build()?;
+//! let client = EgressLayer::new(&scheduler).default_lease(LeaseRequest::per_request()).layer(world.clone());
+//! for _ in 0..5 {
+//!     let request = Request::get(world.url("/late")).body(String::new())?;
+//!     let response = client.clone().oneshot(request).await?;
+//!     assert_eq!(response.status(), StatusCode::OK);
+//!     let served = response.extensions().get::<Served>().expect("on every response");
+//!     assert_eq!(served.exit(), world.exit(0).exit().id());
+//! }
+//! let asked = world.origin().peers();
+//! assert_eq!(asked[&world.exit(0).source()].requests, 5);
+//! assert!(asked.keys().all(|peer| world.exit_at(*peer).is_some()), "nothing went direct");
 //! # Ok(())
 //! # }
 //! ```
