@@ -25,5 +25,8 @@ fn failure(failure: &Failure, now: SystemTime) -> Evidence {
         None if failure.seen() == Seen::Never => Evidence::of(Outcome::ProxyError { phase }),
         None => Evidence::of(Outcome::Interrupted { phase }),
     };
-    evidence.seen(failure.seen()).login_accepted(failure.is_login_accepted())
+    evidence
+        .seen(failure.seen())
+        .login_accepted(failure.is_login_accepted())
+        .blameless(failure.is_blameless())
 }

@@ -1,6 +1,7 @@
 //! Establishing a connection: name, TCP, tunnel, TLS, with one deadline over all of it.
 
 use super::connection::Connection;
+use super::machine;
 use super::target::Target;
 use super::tls::Tls;
 use super::tunnel::{self, NotOpened};
@@ -70,33 +71,68 @@ impl Dialer {
     /// Tries the addresses in order; each has an equal part of the time, so that one that swallows packets leaves some.
     async fn connect(&self, addresses: &[SocketAddr]) -> Result<TcpStream, Failure> {
         let parts = u32::try_from(addresses.len()).unwrap_or(u32::MAX).max(1);
-        let mut failed = Failure::new(Phase::ExitTcp, Seen::Never);
+        let mut failed = Failure::new(Phase::ExitTcp, Seen::Never).blameless(true);
         for address in addresses {
-            let attempt = timeout(self.connect_timeout / parts, TcpStream::connect(address)).await;
-            failed = Failure::new(Phase::ExitTcp, Seen::Never);
-            match attempt {
+            let failure = match timeout(self.connect_timeout / parts, TcpStream::connect(address)).await {
                 Ok(Ok(tcp)) => {
                     // Only a matter of speed: a socket that refuses it still works.
                     let _ = tcp.set_nodelay(true);
                     return Ok(tcp);
                 }
-                Ok(Err(cause)) => failed = failed.because(cause),
-                Err(_) => failed = failed.timed_out(),
-            }
+                Ok(Err(cause)) => io_failed(Phase::ExitTcp, cause),
+                Err(_) => Failure::new(Phase::ExitTcp, Seen::Never).timed_out(),
+            };
+            failed = worse(failed, failure);
         }
         Err(failed)
     }
 }
 
+/// The later failure, unless it is the machine's own and the earlier was not: one address that could be tried is enough
+/// for a verdict on the exit.
+fn worse(earlier: Failure, later: Failure) -> Failure {
+    if later.is_blameless() && !earlier.is_blameless() { earlier } else { later }
+}
+
+fn io_failed(phase: Phase, cause: io::Error) -> Failure {
+    Failure::new(phase, Seen::Never).blameless(machine::failed(&cause)).because(cause)
+}
+
 /// The exit's addresses.
+///
+/// A resolver that is down cannot be told from a name that does not exist: std keeps of getaddrinfo's answer only its text,
+/// which differs by system. So it counts against the exit, unless the look-up failed for want of a descriptor or memory.
 async fn resolve(route: &Route) -> Result<Vec<SocketAddr>, Failure> {
     if let Ok(ip) = route.host().parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(ip, route.port())]);
     }
-    let failed = |cause: io::Error| Failure::new(Phase::ExitDns, Seen::Never).because(cause);
+    let failed = |cause: io::Error| io_failed(Phase::ExitDns, cause);
     let addresses: Vec<_> = lookup_host((route.host(), route.port())).await.map_err(failed)?.collect();
     if addresses.is_empty() {
         return Err(failed(io::Error::new(io::ErrorKind::NotFound, "the exit's name has no address")));
     }
     Ok(addresses)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{io_failed, worse};
+    use crate::outcome::{Failure, Phase, Seen};
+    use std::io::ErrorKind::{AddrNotAvailable, ConnectionRefused};
+
+    #[test]
+    fn a_name_is_blameless_only_if_no_address_could_be_tried() {
+        let failure = |kind: std::io::ErrorKind| io_failed(Phase::ExitTcp, kind.into());
+        for (kinds, blameless) in [
+            ([AddrNotAvailable, AddrNotAvailable], true),
+            ([AddrNotAvailable, ConnectionRefused], false),
+            ([ConnectionRefused, AddrNotAvailable], false),
+            ([ConnectionRefused, ConnectionRefused], false),
+        ] {
+            let [first, second] = kinds.map(failure);
+            let failed =
+                worse(worse(Failure::new(Phase::ExitTcp, Seen::Never).blameless(true), first), second);
+            assert_eq!(failed.is_blameless(), blameless, "{kinds:?}");
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Why an exchange through an exit failed.
 
+use super::tls;
 use crate::error::BoxError;
 use crate::outcome::{Failure, Phase, Seen};
 use std::error::Error;
@@ -44,6 +45,10 @@ impl fmt::Display for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, f)?;
         let mut cause = self.0.source();
+        // rustls writes at length, and names no cure.
+        if let Some(distrust) = cause.and_then(tls::distrust) {
+            return write!(f, ": {distrust}");
+        }
         while let Some(at) = cause {
             write!(f, ": {at}")?;
             cause = at.source();

@@ -2,6 +2,7 @@
 //!
 //! Bounded in number and age over all keys. One task closes what has idled too long; it exists only while something idles.
 
+use super::closers::Closers;
 use super::connection::Connection;
 use crate::exit::{ExitId, Route};
 use http::uri::Authority;
@@ -17,6 +18,9 @@ use tokio::time::{Instant, sleep};
     reason = "guards this pool alone: one short lock at checkout and one at check-in"
 )]
 type Mutex<T> = std::sync::Mutex<T>;
+
+/// A connection that ends sooner than this after its answer was not closed for idling.
+const EARLY: Duration = Duration::from_secs(2);
 
 /// What a connection may be used for again.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -40,6 +44,7 @@ struct State {
     /// The numbers of a key's entries, oldest first; never an empty queue.
     by_key: HashMap<Key, VecDeque<u64>>,
     next: u64,
+    closers: Closers,
     reaper: Option<AbortHandle>,
 }
 
@@ -50,27 +55,50 @@ struct Entry {
     since: Instant,
 }
 
+/// A connection that was kept, and since when.
+pub(super) struct Kept {
+    pub(super) connection: Connection,
+    pub(super) since: Instant,
+}
+
 impl Idle {
     pub(super) fn new(timeout: Duration, max: usize) -> Self {
         Self { timeout, max, state: Mutex::default() }
     }
 
     /// The newest connection that was opened by this very route, login included: with another password the exit may be
-    /// another session, or no longer ours.
-    pub(super) async fn checkout(&self, key: &Key, route: &Route) -> Option<Connection> {
-        let found = {
-            // Dropped after the lock.
-            let mut gone = Vec::new();
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            state.expire(now(), self.timeout, &mut gone);
-            let found = state.take(key, route, &mut gone);
-            drop(state);
-            found
-        };
-        found?.ready().await
+    /// another session, or no longer ours. It is alive as far as this machine knows.
+    pub(super) async fn checkout(&self, key: &Key, route: &Route) -> Option<Kept> {
+        // Each turn takes one out.
+        loop {
+            let Entry { connection, since, .. } = self.take(key, route)?;
+            if let Some(connection) = connection.alive().await {
+                return Some(Kept { connection, since });
+            }
+            self.died(key, since);
+        }
     }
 
-    /// Keeps a connection whose answer has been read.
+    fn take(&self, key: &Key, route: &Route) -> Option<Entry> {
+        // Dropped after the lock.
+        let mut gone = Vec::new();
+        let now = now();
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.expire(now, self.timeout, &mut gone);
+        let found = state.take(key, route, &mut gone);
+        for entry in gone.iter().filter(|entry| entry.connection.is_closed()) {
+            state.died(&entry.key, entry.since, now);
+        }
+        drop(state);
+        found
+    }
+
+    /// A kept connection turned out to be dead. One that a proxy closed right after an answer tells of the next.
+    pub(super) fn died(&self, key: &Key, since: Instant) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).died(key, since, now());
+    }
+
+    /// Keeps a connection whose answer has been read, unless its exit is known to close them.
     pub(super) fn check_in(self: &Arc<Self>, key: Key, route: Route, connection: Connection) {
         if connection.is_closed() || self.max == 0 || self.timeout.is_zero() {
             return;
@@ -78,6 +106,9 @@ impl Idle {
         let mut gone = Vec::new();
         let now = now();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if !key.https && state.closers.contains(key.exit, now) {
+            return;
+        }
         state.expire(now, self.timeout, &mut gone);
         while state.entries.len() >= self.max {
             gone.extend(state.pop_oldest());
@@ -124,7 +155,7 @@ impl State {
     }
 
     /// Takes the newest entry of the key that is ready, else the newest that will be. Drops what is of no use on the way.
-    fn take(&mut self, key: &Key, route: &Route, gone: &mut Vec<Entry>) -> Option<Connection> {
+    fn take(&mut self, key: &Key, route: &Route, gone: &mut Vec<Entry>) -> Option<Entry> {
         let numbers = self.by_key.get_mut(key)?;
         let mut found = None;
         for at in (0..numbers.len()).rev() {
@@ -145,7 +176,14 @@ impl State {
         if numbers.is_empty() {
             self.by_key.remove(key);
         }
-        self.entries.remove(&number?).map(|entry| entry.connection)
+        self.entries.remove(&number?)
+    }
+
+    /// Tunnels end at the origin, and say nothing about how the exit treats a client of its own.
+    fn died(&mut self, key: &Key, since: Instant, now: Instant) {
+        if !key.https && now.duration_since(since) < EARLY {
+            self.closers.mark(key.exit, now);
+        }
     }
 
     fn expire(&mut self, now: Instant, timeout: Duration, gone: &mut Vec<Entry>) {

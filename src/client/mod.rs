@@ -34,16 +34,19 @@
 
 mod body;
 mod builder;
+mod closers;
 mod connection;
 mod dial;
 mod egress;
 mod error;
 mod idle;
+mod machine;
 mod prefixed;
 mod service;
 mod target;
 mod tls;
 mod tunnel;
+mod watched;
 
 pub use body::IncomingBody;
 pub use builder::ExitClientBuilder;
@@ -68,8 +71,14 @@ use tower::Service;
 /// connections.
 ///
 /// Connections are kept per exit, scheme and authority, and used again only with the login that opened them: a lease's
-/// exit is the socket's exit, always. One that turns out to have died while idle is replaced by a new one, once, if the
-/// request was provably not sent.
+/// exit is the socket's exit, always.
+///
+/// The other side may close a kept connection just when it is used again. So `http://` requests go over kept connections
+/// only if they can be sent again, which is if their method is idempotent and they have no body; all others take a new
+/// one. In tunnels every request may meet a kept connection. If that ends without a byte of an answer, a request that can
+/// be sent again, or was provably not sent, goes out once more, through the same exit; any other fails, and no exit is to
+/// blame ([`Failure::is_blameless`](crate::outcome::Failure::is_blameless)). An exit that closes right after an answer
+/// without saying so is remembered for a minute, in which its `http://` connections are not kept.
 ///
 /// Needs a tokio runtime with time and I/O.
 ///

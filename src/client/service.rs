@@ -4,13 +4,14 @@ use super::body::{Held, IncomingBody};
 use super::connection::{Connection, Unanswered};
 use super::dial::Dialer;
 use super::error::{ClientError, unsendable};
-use super::idle::{Idle, Key};
+use super::idle::{Idle, Kept, Key};
 use super::target::Target;
 use crate::body::Body;
 use crate::exit::Route;
 use crate::outcome::{Failure, Phase, Seen};
 use http::header::CONNECTION;
 use http::{HeaderMap, Request, Response, Version};
+use http_body::Body as _;
 use hyper::body::Incoming;
 use std::sync::{Arc, Weak};
 
@@ -33,12 +34,14 @@ impl Shared {
         let key =
             Key { exit: route.exit(), https: target.tls.is_some(), authority: target.authority.clone() };
 
-        if let Some(mut connection) = self.idle.checkout(&key, &route).await {
-            match connection.exchange(request).await {
-                Ok(answer) => return Ok(self.hold(answer, connection, key, route)),
-                // It died while it idled, which is nobody's fault. Once, and on a new connection.
-                Err(Unanswered::NotSent(unsent, _)) => request = *unsent,
-                Err(Unanswered::MaybeSent(cause)) => return Err(maybe_sent(cause).into()),
+        if let Some(kept) = self.idle.checkout(&key, &route).await {
+            // What must not be sent twice takes no part in the race of a proxy's close with the next request. The new
+            // connection takes the place of the kept one, so that such requests do not fill the pool.
+            if key.https || is_repeatable(&request) {
+                request = match self.reuse(kept, request, &key, &route).await? {
+                    Reused::Answered(answer) => return Ok(answer),
+                    Reused::Dead(request) => request,
+                };
             }
         }
         // Boxed, so that a request on a waiting connection does not carry the room for a handshake.
@@ -48,9 +51,39 @@ impl Shared {
             Err(unanswered) => {
                 let failure = match unanswered {
                     Unanswered::NotSent(_, cause) => Failure::new(Phase::Send, Seen::Never).because(cause),
-                    Unanswered::MaybeSent(cause) => maybe_sent(cause),
+                    Unanswered::MaybeSent { cause, .. } => maybe_sent(cause, false),
                 };
                 Err(failure.login_accepted(target.tls.is_some()).into())
+            }
+        }
+    }
+
+    /// Sends a request over a kept connection. If that turns out to be dead, which is nobody's fault, gives the request
+    /// back if it may be sent again.
+    async fn reuse(
+        &self,
+        kept: Kept,
+        request: Request<Body>,
+        key: &Key,
+        route: &Route,
+    ) -> Result<Reused, Failure> {
+        let Kept { mut connection, since } = kept;
+        let copy = is_repeatable(&request).then(|| without_body(&request));
+        match connection.exchange(request).await {
+            Ok(answer) => Ok(Reused::Answered(self.hold(answer, connection, key.clone(), route.clone()))),
+            Err(Unanswered::NotSent(unsent, _)) => {
+                self.idle.died(key, since);
+                Ok(Reused::Dead(*unsent))
+            }
+            Err(Unanswered::MaybeSent { cause, heard }) => {
+                let raced = !heard && !cause.is_user();
+                if raced {
+                    self.idle.died(key, since);
+                }
+                match copy {
+                    Some(copy) if raced => Ok(Reused::Dead(copy)),
+                    _ => Err(maybe_sent(cause, raced)),
+                }
             }
         }
     }
@@ -68,6 +101,28 @@ impl Shared {
     }
 }
 
+/// What came of a kept connection.
+enum Reused {
+    Answered(Response<IncomingBody>),
+    /// It was closed while it idled: here is the request again.
+    Dead(Request<Body>),
+}
+
+/// Whether a request may go out again on its own (RFC 9110, 9.2.2), and can: no body is lost with the first.
+fn is_repeatable(request: &Request<Body>) -> bool {
+    request.method().is_idempotent() && request.body().is_end_stream()
+}
+
+/// The same request. The caller has seen that it has no body.
+fn without_body(request: &Request<Body>) -> Request<Body> {
+    let mut copy = Request::new(Body::empty());
+    copy.method_mut().clone_from(request.method());
+    copy.uri_mut().clone_from(request.uri());
+    copy.headers_mut().clone_from(request.headers());
+    *copy.version_mut() = request.version();
+    copy
+}
+
 /// Whether the other side means to go on after this answer. hyper knows too, but only after the fact.
 fn keeps_alive(version: Version, headers: &HeaderMap) -> bool {
     let says = |wanted: &str| {
@@ -82,7 +137,9 @@ fn no_route() -> Failure {
 }
 
 /// The request was written, wholly or in part, and no head came back. hyper blames the user for a request body that broke.
-fn maybe_sent(cause: hyper::Error) -> Failure {
-    let phase = if cause.is_user() || cause.is_body_write_aborted() { Phase::Send } else { Phase::Head };
-    Failure::new(phase, Seen::Unknown).because(cause)
+/// `raced`: the connection was a kept one, and ended without a byte.
+fn maybe_sent(cause: hyper::Error, raced: bool) -> Failure {
+    let user = cause.is_user() || cause.is_body_write_aborted();
+    let phase = if user { Phase::Send } else { Phase::Head };
+    Failure::new(phase, Seen::Unknown).blameless(user || raced).because(cause)
 }

@@ -4,7 +4,7 @@ use super::error::unsendable;
 use crate::body::Body;
 use crate::exit::Route;
 use crate::outcome::Failure;
-use http::header::{HOST, PROXY_AUTHORIZATION};
+use http::header::{CONTENT_LENGTH, HOST, PROXY_AUTHORIZATION};
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderValue, Method, Request, Uri, Version};
 use rustls::pki_types::ServerName;
@@ -23,12 +23,13 @@ impl Target {
     /// Reads a request.
     ///
     /// # Errors
-    /// The request cannot be sent: no absolute URI, another scheme than http or https, CONNECT, or a name or port that
-    /// the wire cannot carry.
-    pub(super) fn of<B>(request: &Request<B>) -> Result<Self, Failure> {
+    /// The request cannot be sent: no absolute URI, another scheme than http or https, CONNECT, a name or port that the
+    /// wire cannot carry, or a length that is not the body's.
+    pub(super) fn of<B: http_body::Body>(request: &Request<B>) -> Result<Self, Failure> {
         if request.method() == Method::CONNECT {
             return Err(unsendable("CONNECT is the client's own: ask for an https:// URI instead"));
         }
+        length_agrees(request)?;
         let uri = request.uri();
         let https = match uri.scheme() {
             Some(scheme) if *scheme == Scheme::HTTPS => true,
@@ -94,6 +95,27 @@ impl Target {
             Ok(connect)
         }))
     }
+}
+
+/// A length that the body cannot have leaves the other side waiting for bytes, and the blame with the exit.
+fn length_agrees<B: http_body::Body>(request: &Request<B>) -> Result<(), Failure> {
+    let size = request.body().size_hint();
+    for declared in request.headers().get_all(CONTENT_LENGTH) {
+        let digits = declared.to_str().ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+        let Some(declared) = digits.and_then(|text| text.parse::<u64>().ok()) else {
+            return Err(unsendable("the content-length header is not a number; leave it out"));
+        };
+        if declared < size.lower() || size.upper().is_some_and(|most| declared > most) {
+            let has = match size.exact() {
+                Some(exact) => format!("the body has {exact} bytes"),
+                None if declared < size.lower() => format!("the body has at least {}", size.lower()),
+                None => "the body ends sooner".to_owned(),
+            };
+            let why = format!("the content-length header says {declared}, but {has}; leave the header out");
+            return Err(unsendable(why));
+        }
+    }
+    Ok(())
 }
 
 /// The port as written. `Uri::port` hides one that is too large, and the request would go to the scheme's own.

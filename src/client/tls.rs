@@ -7,8 +7,10 @@ use rustls::client::{Resumption, WantsClientCert};
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
+use rustls::{CertificateError, ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 use rustls_platform_verifier::BuilderVerifierExt;
+use std::error::Error;
+use std::io;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
@@ -46,17 +48,45 @@ impl Tls {
         let failed = Failure::new(Phase::OriginTls, Seen::Never).login_accepted(true);
         match &self.0 {
             Ok(tls) => tls.connect(name, io).await.map_err(|cause| failed.because(cause)),
-            Err(cause) => Err(failed.because(cause.clone())),
+            Err(cause) => Err(failed.blameless(true).because(cause.clone())),
         }
     }
 
-    /// The reason why no handshake can work.
+    /// The reason why no handshake can work, whatever the exit.
     pub(super) fn check(&self) -> Result<(), Failure> {
         match &self.0 {
             Ok(_) => Ok(()),
-            Err(cause) => Err(Failure::new(Phase::OriginTls, Seen::Never).because(cause.clone())),
+            Err(cause) => {
+                Err(Failure::new(Phase::OriginTls, Seen::Never).blameless(true).because(cause.clone()))
+            }
         }
     }
+}
+
+/// What is wrong with the origin's certificate, in a word; `None` if something else failed.
+pub(super) fn distrust(cause: &(dyn Error + 'static)) -> Option<&'static str> {
+    let inner = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    let found = match inner {
+        Some(inner) => inner.downcast_ref(),
+        None => cause.downcast_ref(),
+    };
+    let Some(rustls::Error::InvalidCertificate(why)) = found else { return None };
+    Some(match why {
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            "the certificate has expired; if it has not, set this machine's clock"
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "the certificate is not valid yet; if it is, set this machine's clock"
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "the certificate is for another name"
+        }
+        CertificateError::Revoked => "the certificate is revoked",
+        _ => {
+            "the certificate is not trusted; if its authority is your own, give its root to \
+             ExitClientBuilder::roots_pem"
+        }
+    })
 }
 
 /// The provider is named: a process-wide default may be missing, or another's.
@@ -76,15 +106,14 @@ fn connector(tls: ConfigBuilder<ClientConfig, WantsClientCert>) -> TlsConnector 
 mod tests {
     use super::Tls;
     use crate::outcome::{Phase, Seen};
+    use std::error::Error as _;
 
     #[test]
     fn a_platform_without_roots_shows_when_tls_is_needed() {
         let none = Tls(Err(rustls::Error::General("no roots here".to_owned())));
         let failure = none.check().expect_err("there are no roots");
         assert_eq!((failure.phase(), failure.seen()), (Phase::OriginTls, Seen::Never));
-        assert!(
-            std::error::Error::source(&failure)
-                .is_some_and(|cause| cause.to_string().contains("no roots here"))
-        );
+        assert!(failure.is_blameless(), "the machine has no roots");
+        assert!(failure.source().is_some_and(|cause| cause.to_string().contains("no roots here")));
     }
 }

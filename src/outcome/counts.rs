@@ -94,8 +94,7 @@ impl OutcomeCounts {
         self.ok + self.rate_limited + self.blocked + self.proxy_error + self.origin_error + self.interrupted
     }
 
-    /// The retry multiplier, attempts per success: 1.05 to 1.2 is healthy, above 1.5 the fleet asks too hard (the retry
-    /// article's B22). `None` before the first success.
+    /// The retry multiplier, attempts per success: 1.05 to 1.2 is healthy, above 1.5 the fleet asks too hard. `None` before the first success.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "a ratio for people to read")]
     pub fn retry_multiplier(&self) -> Option<f64> {

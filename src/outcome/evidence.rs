@@ -27,6 +27,9 @@ pub struct Evidence {
     pub login_accepted: bool,
     /// How long the answer asked to be left alone, whatever its outcome.
     pub retry_after: Option<RetryAfter>,
+    /// Nobody is charged: what broke was the caller's own (its body, its patience, its machine), or an idle connection that
+    /// was closed just when it was used again.
+    pub blameless: bool,
 }
 
 impl Evidence {
@@ -39,7 +42,7 @@ impl Evidence {
             Outcome::GatewayOverloaded { retry_after, .. } => (Seen::Unknown, retry_after),
             _ => (Seen::Unknown, None),
         };
-        Self { outcome, seen, login_accepted: false, retry_after }
+        Self { outcome, seen, login_accepted: false, retry_after, blameless: false }
     }
 
     /// Whether the exit did its part: the origin answered, and nothing broke.
@@ -59,6 +62,13 @@ impl Evidence {
     #[must_use]
     pub const fn login_accepted(mut self, accepted: bool) -> Self {
         self.login_accepted = accepted;
+        self
+    }
+
+    /// Sets whether nobody is charged.
+    #[must_use]
+    pub const fn blameless(mut self, blameless: bool) -> Self {
+        self.blameless = blameless;
         self
     }
 

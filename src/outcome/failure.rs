@@ -58,6 +58,7 @@ struct Inner {
     phase: Phase,
     seen: Seen,
     timed_out: bool,
+    blameless: bool,
     login_accepted: bool,
     refusal: Option<Response<Bytes>>,
     source: Option<Box<dyn Error + Send + Sync>>,
@@ -67,8 +68,15 @@ impl Failure {
     /// A failure in a phase. `seen` is [`Seen::Never`] only with proof.
     #[must_use]
     pub fn new(phase: Phase, seen: Seen) -> Self {
-        let inner =
-            Inner { phase, seen, timed_out: false, login_accepted: false, refusal: None, source: None };
+        let inner = Inner {
+            phase,
+            seen,
+            timed_out: false,
+            blameless: false,
+            login_accepted: false,
+            refusal: None,
+            source: None,
+        };
         Self(Box::new(inner))
     }
 
@@ -76,6 +84,14 @@ impl Failure {
     #[must_use]
     pub fn timed_out(mut self) -> Self {
         self.0.timed_out = true;
+        self
+    }
+
+    /// No exit is to blame: the caller's own body, patience or machine failed, or an idle connection was closed just when
+    /// it was used again.
+    #[must_use]
+    pub fn blameless(mut self, blameless: bool) -> Self {
+        self.0.blameless = blameless;
         self
     }
 
@@ -116,6 +132,12 @@ impl Failure {
     #[must_use]
     pub fn is_timeout(&self) -> bool {
         self.0.timed_out
+    }
+
+    /// Whether no exit is to blame.
+    #[must_use]
+    pub fn is_blameless(&self) -> bool {
+        self.0.blameless
     }
 
     /// Whether the proxy accepted a login before the failure.

@@ -11,9 +11,15 @@ use tower_egress::outcome::{Phase, Seen};
 async fn an_origin_that_is_not_trusted_gets_no_request() {
     let (pki, other) = (Pki::new("shop.example"), Pki::new("shop.example"));
     let mut proxy = pki.proxy().await;
-    for (client, uri) in [(other.client(), "https://shop.example/"), (pki.client(), "https://other.example/")]
-    {
-        let failure = get(&client, &proxy.route(), uri).await.unwrap_err().into_failure();
+    let cure = "the certificate is not trusted; if its authority is your own, give its root to \
+                ExitClientBuilder::roots_pem";
+    for (client, uri, why) in [
+        (other.client(), "https://shop.example/", cure),
+        (pki.client(), "https://other.example/", "the certificate is for another name"),
+    ] {
+        let error = get(&client, &proxy.route(), uri).await.unwrap_err();
+        assert_eq!(error.to_string(), format!("origin TLS failed: {why}"));
+        let failure = error.into_failure();
         assert_eq!((failure.phase(), failure.seen()), (Phase::OriginTls, Seen::Never));
         assert!(failure.is_login_accepted(), "the tunnel was opened");
         let cause = failure.source().unwrap().downcast_ref::<std::io::Error>().unwrap();
