@@ -66,9 +66,13 @@ where
             return Poll::Ready(Some(frame));
         }
         let Some(rest) = &mut this.rest else { return Poll::Ready(None) };
+        // The clock goes first: a body that uses up the task's budget must not stop it.
+        let late = this.idle.is_over(cx);
         match Pin::new(&mut *rest).poll_frame(cx) {
             Poll::Pending => {
-                std::task::ready!(this.idle.poll(cx));
+                if !late {
+                    std::task::ready!(this.idle.poll(cx));
+                }
                 this.broken(Failure::new(Phase::Body, Seen::Seen).timed_out().into())
             }
             Poll::Ready(Some(Ok(frame))) => {
@@ -120,6 +124,11 @@ struct Idle {
 }
 
 impl Idle {
+    /// Whether a wait that has begun was too long.
+    fn is_over(&mut self, cx: &mut Context<'_>) -> bool {
+        self.running && self.timer.as_mut().is_some_and(|timer| timer.as_mut().poll(cx).is_ready())
+    }
+
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let limit = self.limit;
         let sleep = || tokio::time::sleep(limit);
@@ -146,7 +155,7 @@ struct Watch {
 impl Drop for Watch {
     /// The count is settled before the lease goes: fields are dropped after this.
     fn drop(&mut self) {
-        self.handle.settle_bytes();
+        self.handle.settle();
     }
 }
 

@@ -101,9 +101,10 @@ where
                     let timeout = tokio::time::sleep(drain::MAX_WAIT);
                     state.set(State::Drain { page, parts, timeout, handle, limits });
                 }
-                StateProj::Drain { page, parts, timeout, handle, limits } => {
-                    if page.poll(cx, handle).is_pending() {
-                        ready!(timeout.poll(cx));
+                StateProj::Drain { page, parts, mut timeout, handle, limits } => {
+                    let late = timeout.as_mut().poll(cx).is_ready();
+                    if page.poll(cx, handle).is_pending() && !late {
+                        return Poll::Pending;
                     }
                     let parts = parts.take().expect("taken once, when the state is left");
                     let (rest, first) = (page.rest.take(), std::mem::take(&mut page.first));
@@ -128,15 +129,19 @@ where
     F: Future<Output = Result<Response<RB>, E>>,
     E: Into<BoxError>,
 {
+    // The clock goes first: where the client has used up the task's budget, a timer would say for ever that it is not time.
+    let late = timeout.as_mut().as_pin_mut().is_some_and(|timeout| timeout.poll(cx).is_ready());
     if let Poll::Ready(answer) = attempt.poll(cx) {
         return Poll::Ready(answer.map_err(Into::into));
     }
-    // Made at the first wait, so that an answer at once needs no timer.
-    if timeout.is_none() {
-        timeout.set(Some(tokio::time::sleep(limits.attempt)));
-    }
-    if let Some(timeout) = timeout.as_mut().as_pin_mut() {
-        ready!(timeout.poll(cx));
+    if !late {
+        // Made at the first wait, so that an answer at once needs no timer.
+        if timeout.is_none() {
+            timeout.set(Some(tokio::time::sleep(limits.attempt)));
+        }
+        if let Some(timeout) = timeout.as_mut().as_pin_mut() {
+            ready!(timeout.poll(cx));
+        }
     }
     Poll::Ready(Err(Failure::new(Phase::Head, Seen::Unknown).timed_out().into()))
 }

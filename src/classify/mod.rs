@@ -13,9 +13,17 @@
 //! | 407 to a plain `http://` request: the proxy's own | auth error |
 //! | 451 | target denied |
 //! | other 4xx; 407 through a tunnel | fatal: the request's own fault |
-//! | no tunnel: 407; 429, 500, 503, 509; 502, 504; 403, 451; else | auth error; gateway overloaded; target unreachable; target denied; proxy error |
+//! | no tunnel, refused with 401, 407 | auth error |
+//! | no tunnel, refused with 429, 500, 503, 509 | gateway overloaded |
+//! | no tunnel, refused with 502, 504 | target unreachable |
+//! | no tunnel, refused with 403, 451 | target denied |
+//! | no tunnel, refused with another status | proxy error |
 //! | broken with proof that the origin saw nothing | proxy error |
 //! | broken without proof; no head in time | interrupted |
+//!
+//! A tunnel (`https://`) shows who speaks: the proxy until it stands, the origin after that. A plain `http://` request is
+//! answered by either, and but for 407 a status cannot tell which: a proxy's own 401 counts as fatal, its 403 as a block,
+//! its 500 or 502 as the origin's error.
 //!
 //! ```
 //! use bytes::Bytes;

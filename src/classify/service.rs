@@ -34,7 +34,7 @@ where
     type Future = ClassifyFuture<S::Future, RB>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx).map_err(|error| own(error.into()).unwrap_or_else(Error::not_ready))
+        self.inner.poll_ready(cx).map_err(Error::other)
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {

@@ -31,6 +31,8 @@ pub(super) fn head(status: StatusCode, headers: &HeaderMap, tunnelled: bool, now
 pub(super) fn refused_tunnel(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Evidence {
     let hint = RetryAfter::from_headers(headers, now);
     let outcome = match status.as_u16() {
+        // Some proxies refuse a login with the origin's status; a tunnel that is not there has no origin behind it.
+        401 => Outcome::AuthError { reason: AuthReason::Rejected },
         407 => login_refused(headers),
         429 | 500 | 503 | 509 => {
             Outcome::GatewayOverloaded { retry_after: hint, scope: GatewayScope::Gateway }

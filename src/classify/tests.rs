@@ -128,6 +128,8 @@ fn a_refused_tunnel_is_read_as_an_answer_of_the_proxy() {
         assert_eq!((status, evidence.outcome, evidence.seen), (status, outcome, Seen::Never));
         assert!(!evidence.login_accepted);
     }
+    let rejected = Outcome::AuthError { reason: AuthReason::Rejected };
+    assert_eq!(refused(401, HeaderMap::new()).outcome, rejected, "tinyproxy");
     let asked = refused(407, headers(PROXY_AUTHENTICATE, "Basic"));
     assert_eq!(asked.outcome, Outcome::AuthError { reason: AuthReason::Rejected });
     let wait = Some(RetryAfter::new(Duration::from_secs(7)));

@@ -12,7 +12,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tower::util::BoxCloneSyncService;
-use tower::{Layer, Service};
+use tower::{Layer, Service, ServiceExt};
 
 /// The body of a response that came through [`ExitClient`] and the layers.
 pub type ResponseBody = EgressBody<IncomingBody>;
@@ -38,14 +38,47 @@ impl EgressClient {
         Self::of(EgressLayer::new(scheduler).layer(ExitClient::new()))
     }
 
-    /// A stack of your own.
+    /// A stack of your own. Its error may be the boxed one of tower's own layers: an egress error comes out of its box, any
+    /// other becomes [`Error::other`].
     pub fn of<S>(stack: S) -> Self
     where
-        S: Service<Request<Body>, Response = Response<ResponseBody>, Error = Error>,
+        S: Service<Request<Body>, Response = Response<ResponseBody>>,
         S: Clone + Send + Sync + 'static,
+        S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
         S::Future: Send + 'static,
     {
-        Self(BoxCloneSyncService::new(stack))
+        Self(BoxCloneSyncService::new(stack.map_err(Error::other)))
+    }
+
+    /// Waits until the stack is ready and sends one request.
+    ///
+    /// ```
+    /// # #[cfg(feature = "lab")]
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use tower_egress::lab::Lab;
+    /// use tower_egress::{Body, EgressClient, LeaseRequest, Scheduler};
+    ///
+    /// let lab = Lab::builder().fine(3).start().await?; // instead of a list of real exits
+    /// let scheduler = Scheduler::builder().exits(lab.exits()).build()?;
+    /// let client = EgressClient::new(&scheduler);
+    ///
+    /// let request = http::Request::get(lab.url("/p/42")).extension(LeaseRequest::new("sku-42"));
+    /// let response = client.send(request.body(Body::empty())?).await?;
+    /// assert_eq!(response.status(), 200);
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(not(feature = "lab"))]
+    /// # fn main() {}
+    /// ```
+    ///
+    /// # Errors
+    /// Why there is no answer: [`Error::next`] says what to do about it.
+    ///
+    /// # Cancel safety
+    /// Dropping the future ends the attempt that is under way and gives its lease back.
+    pub async fn send(&self, request: Request<Body>) -> Result<Response<ResponseBody>, Error> {
+        self.clone().oneshot(request).await
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Next;
 use crate::request::Origin;
 use std::fmt;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Why each exit of the pool could not serve.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -15,7 +15,7 @@ pub struct UnusableCounts {
     pub cooling: u32,
     /// Being tried by one request after a rest.
     pub on_trial: u32,
-    /// Already used by this request.
+    /// Refused for this request before, which has burned its share of exits.
     pub avoided: u32,
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for UnusableCounts {
             (self.dead, "dead"),
             (self.cooling, "cooling"),
             (self.on_trial, "on trial"),
-            (self.avoided, "already used by this request"),
+            (self.avoided, "refused for this request before"),
         ];
         let mut comma = "";
         for (count, name) in named.into_iter().filter(|(count, _)| *count > 0) {
@@ -52,8 +52,10 @@ pub enum LeaseError {
     NoUsableExit {
         /// The site.
         origin: Origin,
-        /// When the first exit may serve again.
+        /// When the first exit may serve again, by tokio's clock (which tests can pause).
         retry_at: Instant,
+        /// How long that was away when the lease was refused.
+        retry_in: Duration,
         /// Why each exit could not.
         counts: UnusableCounts,
     },
@@ -63,6 +65,8 @@ pub enum LeaseError {
         bound: &'static str,
         /// When to ask again.
         retry_at: Instant,
+        /// How long that was away when the lease was refused.
+        retry_in: Duration,
     },
     /// The request's deadline has passed.
     DeadlinePassed,
@@ -73,6 +77,15 @@ pub enum LeaseError {
 }
 
 impl LeaseError {
+    /// How long the time to ask again was away when the lease was refused: the value for a `Retry-After` of your own.
+    #[must_use]
+    pub const fn retry_in(&self) -> Option<Duration> {
+        match self {
+            Self::NoUsableExit { retry_in, .. } | Self::Busy { retry_in, .. } => Some(*retry_in),
+            Self::DeadlinePassed | Self::NoLeaseRequest | Self::Misuse(_) => None,
+        }
+    }
+
     /// What to do about it.
     #[must_use]
     pub const fn next(&self) -> Next {
@@ -87,8 +100,9 @@ impl LeaseError {
 impl fmt::Display for LeaseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoUsableExit { origin, counts, .. } => {
-                write!(f, "no usable exit for {origin} ({counts}); wait until `retry_at`, or add exits")
+            Self::NoUsableExit { origin, counts, retry_in, .. } => {
+                let seconds = retry_in.as_secs_f64();
+                write!(f, "no usable exit for {origin} ({counts}); one may serve in {seconds:.1} s, or add exits")
             }
             Self::Busy { bound, .. } => write!(f, "{bound}; run fewer requests at once, or raise the bound"),
             Self::DeadlinePassed => f.write_str("the request's deadline has passed; raise it, or ask for less at once"),

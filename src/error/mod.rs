@@ -9,7 +9,7 @@
 //! fn what_to_do(error: &Error) -> String {
 //!     match error.next() {
 //!         Next::At(time) => format!("try again at {time:?}"),
-//!         Next::Never => "no repetition will help".into(),
+//!         Next::Never => "no repetition will help, or it must not be risked".into(),
 //!         Next::Bug => format!("the program is wrong: {error}"),
 //!         _ => "wait until somebody has resumed the fleet".into(),
 //!     }
@@ -26,6 +26,7 @@ pub use order::CarriesRefusal;
 
 use crate::exit::ExitId;
 use crate::outcome::{Evidence, Outcome, RetryAfter};
+use crate::verdict::Why;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,7 +37,7 @@ pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Next {
-    /// Try again at this time.
+    /// Try again at this time, by tokio's clock: `tokio::time::Instant::from_std(at)`.
     At(Instant),
     /// Wait until the fleet is resumed.
     WhenResumed,
@@ -72,17 +73,19 @@ pub struct Error(Box<Repr>);
 struct Repr {
     kind: Kind,
     trail: Arc<[AttemptRecord]>,
+    /// Why it was not sent again, and when an exit may serve it.
+    stopped: Option<(Why, Instant)>,
 }
 
 enum Kind {
     Refused(LeaseError),
     Failed { exit: ExitId, evidence: Evidence, source: BoxError },
-    NotReady(BoxError),
+    Other(BoxError),
 }
 
 impl Error {
     fn new(kind: Kind) -> Self {
-        Self(Box::new(Repr { kind, trail: Arc::new([]) }))
+        Self(Box::new(Repr { kind, trail: Arc::new([]), stopped: None }))
     }
 
     /// No lease was given.
@@ -95,21 +98,63 @@ impl Error {
         Self::new(Kind::Failed { exit, evidence, source })
     }
 
-    /// The inner service failed before there was an attempt.
-    pub(crate) fn not_ready(source: BoxError) -> Self {
-        Self::new(Kind::NotReady(source))
+    /// An error of another layer or service of the stack: a timeout's, a load shedder's, a client's that is not ready. An
+    /// egress error comes back as it is; one that lies deeper in the chain of sources still answers here.
+    ///
+    /// ```
+    /// use tower_egress::{Error, LeaseError, Next};
+    ///
+    /// let refused = Error::from(LeaseError::DeadlinePassed);
+    /// assert!(Error::other(refused).is_refusal());
+    /// let foreign = Error::other(std::io::Error::other("overloaded"));
+    /// assert_eq!((foreign.exit(), foreign.next()), (None, Next::Never));
+    /// ```
+    #[must_use]
+    pub fn other(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        match source.into().downcast::<Self>() {
+            Ok(own) => *own,
+            Err(foreign) => Self::new(Kind::Other(foreign)),
+        }
+    }
+
+    /// The retry layer stopped here. `at` is when the first exit may serve the request, now or later.
+    pub(crate) fn stop(&mut self, why: Why, at: Instant) {
+        self.0.stopped = Some((why, at));
+    }
+
+    /// The egress error that a foreign one carries.
+    fn inner(&self) -> Option<&Self> {
+        match &self.0.kind {
+            Kind::Other(source) => Self::of(&**source),
+            Kind::Refused(_) | Kind::Failed { .. } => None,
+        }
     }
 
     pub(crate) fn attach(&mut self, trail: Arc<[AttemptRecord]>) {
         self.0.trail = trail;
     }
 
-    /// What to do about it.
+    /// What to do about it. After a failure: [`Next::At`] where the request may be repeated and an exit could cure it, only
+    /// not within its sends or its deadline; else [`Next::Never`]. Without a retry layer, and for a body that broke,
+    /// nobody has judged that: it is `Never`, and whether to ask again is yours to say.
     #[must_use]
     pub fn next(&self) -> Next {
         match &self.0.kind {
             Kind::Refused(refusal) => refusal.next(),
-            Kind::Failed { .. } | Kind::NotReady(_) => Next::Never,
+            Kind::Failed { .. } => match self.0.stopped {
+                Some((Why::Exhausted | Why::Deadline | Why::NoUsableExit, at)) => Next::At(at),
+                _ => Next::Never,
+            },
+            Kind::Other(_) => self.inner().map_or(Next::Never, Self::next),
+        }
+    }
+
+    /// Why the request was not sent again; `None` if nobody has judged that: there was no attempt, or no retry layer.
+    #[must_use]
+    pub fn why(&self) -> Option<Why> {
+        match self.inner() {
+            Some(inner) => inner.why(),
+            None => self.0.stopped.map(|(why, _)| why),
         }
     }
 
@@ -118,7 +163,7 @@ impl Error {
     pub fn outcome(&self) -> Option<Outcome> {
         match &self.0.kind {
             Kind::Failed { evidence, .. } => Some(evidence.outcome),
-            Kind::Refused(_) | Kind::NotReady(_) => self.0.trail.last().map(|attempt| attempt.outcome),
+            Kind::Refused(_) | Kind::Other(_) => self.attempts().last().map(|attempt| attempt.outcome),
         }
     }
 
@@ -127,29 +172,34 @@ impl Error {
     pub fn exit(&self) -> Option<ExitId> {
         match &self.0.kind {
             Kind::Failed { exit, .. } => Some(*exit),
-            Kind::Refused(_) | Kind::NotReady(_) => self.0.trail.last().map(|attempt| attempt.exit),
+            Kind::Refused(_) | Kind::Other(_) => self.attempts().last().map(|attempt| attempt.exit),
         }
     }
 
     /// The attempts, first to last; the last sixteen if there were more. Empty without a retry layer.
     #[must_use]
     pub fn attempts(&self) -> &[AttemptRecord] {
-        &self.0.trail
+        match self.inner() {
+            Some(inner) => inner.attempts(),
+            None => &self.0.trail,
+        }
     }
 
-    /// How long the last answer asked to be left alone.
+    /// How long to leave it alone, as a `Retry-After` of your own would say it: what a refusal says, measured when it was
+    /// made, or what the failed answer asked for.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match &self.0.kind {
             Kind::Failed { evidence, .. } => evidence.retry_after.map(RetryAfter::wait),
-            Kind::Refused(_) | Kind::NotReady(_) => None,
+            Kind::Refused(refusal) => refusal.retry_in(),
+            Kind::Other(_) => self.inner().and_then(Self::retry_after),
         }
     }
 
     /// Whether no lease was given: nothing was sent by the attempt that ended the request.
     #[must_use]
     pub fn is_refusal(&self) -> bool {
-        matches!(self.0.kind, Kind::Refused(_))
+        self.refusal().is_some()
     }
 
     /// The refusal, if it is one.
@@ -157,7 +207,8 @@ impl Error {
     pub fn refusal(&self) -> Option<&LeaseError> {
         match &self.0.kind {
             Kind::Refused(refusal) => Some(refusal),
-            Kind::Failed { .. } | Kind::NotReady(_) => None,
+            Kind::Failed { .. } => None,
+            Kind::Other(_) => self.inner().and_then(Self::refusal),
         }
     }
 
@@ -188,9 +239,9 @@ impl fmt::Debug for Error {
             Kind::Failed { exit, evidence, source } => {
                 out.field("exit", exit).field("evidence", evidence).field("source", source)
             }
-            Kind::NotReady(source) => out.field("not_ready", source),
+            Kind::Other(source) => out.field("other", source),
         };
-        out.field("attempts", &self.0.trail).finish()
+        out.field("why", &self.why()).field("attempts", &self.0.trail).finish()
     }
 }
 
@@ -201,11 +252,14 @@ impl fmt::Display for Error {
             Kind::Failed { exit, evidence, source } => {
                 write!(f, "{} through exit {exit}: {source}", evidence.outcome)?;
             }
-            Kind::NotReady(source) => write!(f, "the inner service is not ready: {source}")?,
+            Kind::Other(source) => write!(f, "a layer or service of the stack failed: {source}")?,
         }
-        match self.0.trail.len() {
-            0 | 1 => Ok(()),
-            n => write!(f, " (after {n} attempts)"),
+        if self.0.trail.len() > 1 {
+            write!(f, " (after {} attempts)", self.0.trail.len())?;
+        }
+        match self.0.stopped {
+            Some((why, _)) => write!(f, "; not sent again: {why}"),
+            None => Ok(()),
         }
     }
 }
@@ -214,7 +268,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0.kind {
             Kind::Refused(refusal) => Some(refusal),
-            Kind::Failed { source, .. } | Kind::NotReady(source) => Some(&**source),
+            Kind::Failed { source, .. } | Kind::Other(source) => Some(&**source),
         }
     }
 }

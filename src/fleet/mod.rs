@@ -24,7 +24,9 @@ use std::time::Duration;
 /// empty a list.
 const BURNS: u8 = 2;
 /// A caller who goes away after this long was waiting for something that did not come.
-const SLOW: Duration = Duration::from_secs(10);
+pub(crate) const SLOW: Duration = Duration::from_secs(10);
+/// How often timers are run before somebody is refused. Whoever comes next goes on where this one stopped.
+const TICKS: u32 = 64;
 /// When to ask again after a bound was met.
 const BUSY: Duration = Duration::from_secs(1);
 
@@ -100,16 +102,17 @@ impl Fleet {
         Ok((choice.exit, binding, choice.reason))
     }
 
-    /// Nobody is refused while a timer that is due could free an exit.
+    /// Runs the timers that are due before it refuses anybody.
     #[inline]
     fn choose(&mut self, now: Time, ask: &LeaseRequest, origin: OriginIx) -> Result<Choice, Unusable> {
-        loop {
+        for _ in 0..TICKS {
             match self.pool.choose(now, ask, origin) {
                 Err(_) if self.pool.tick(now) => {}
-                Err(_) => return self.pool.choose(now, ask, origin),
+                Err(_) => break,
                 Ok(choice) => return Ok(choice),
             }
         }
+        self.pool.choose(now, ask, origin)
     }
 
     fn busy(&mut self, now: Time, bound: &'static str) -> Refusal {
@@ -143,6 +146,17 @@ impl Fleet {
         self.pool.leave(receipt, evidence.is_some_and(Evidence::is_good_end));
     }
 
+    /// The body of a lease that was given back at its head has ended well.
+    pub(crate) fn ended_well(&mut self, receipt: &Receipt) {
+        self.pool.ended_well(receipt);
+    }
+
+    /// When the first exit may serve the request, now or later.
+    pub(crate) fn soonest(&mut self, now: Time, ask: &RetryAsk<'_>) -> Time {
+        let (_, origin) = ask.receipt.at;
+        self.choose(now, ask.ask, origin).err().map_or(now, |none| none.retry_at.max(now))
+    }
+
     /// `ask.trail` already counts this attempt.
     pub(crate) fn retry(&mut self, now: Time, ask: &RetryAsk<'_>) -> Verdict {
         self.pool.tick(now);
@@ -155,6 +169,7 @@ impl Fleet {
             sends: ask.ask.trail.sends,
             repeatable: ask.repeatable,
             replayable: ask.replayable,
+            patience: ask.ask.patience,
             left: ask.deadline.since(now),
             draw: draw(self.pool.seed(), Stream::Retry, ask.receipt.exit.as_u64(), self.retries),
         };

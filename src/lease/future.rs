@@ -7,8 +7,12 @@ use pin_project::pin_project;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 use tokio::time::{Instant, Sleep};
+
+/// How long past the deadline an answer that is there may take to come up with its page.
+const PAGE: Duration = Duration::from_millis(100);
 
 /// The future of [`Leased`](super::Leased).
 ///
@@ -27,8 +31,7 @@ enum State<F> {
         #[pin]
         answer: F,
         #[pin]
-        timer: Option<Sleep>,
-        deadline: Instant,
+        clock: Clock,
         handle: LeaseHandle,
         /// Last: the client's future goes before the lease does.
         hold: Hold,
@@ -42,7 +45,8 @@ impl<F> LeaseFuture<F> {
     }
 
     pub(super) const fn sent(answer: F, handle: LeaseHandle, hold: Hold, deadline: Instant) -> Self {
-        Self { state: State::Sent { answer, timer: None, deadline, handle, hold } }
+        let clock = Clock { timer: None, deadline, extended: false };
+        Self { state: State::Sent { answer, clock, handle, hold } }
     }
 }
 
@@ -60,25 +64,75 @@ where
                 let refusal = refusal.take().expect("taken once, when the state is left");
                 Err(E::from_refusal(refusal))
             }
-            StateProj::Sent { answer, mut timer, deadline, handle, .. } => match answer.poll(cx) {
-                Poll::Ready(Ok(_)) if handle.evidence().is_none() => Err(E::from_refusal(unclassified())),
-                Poll::Ready(out) => out,
-                Poll::Pending => {
-                    // Made at the first wait, so that an answer at once needs no timer.
-                    if timer.is_none() {
-                        timer.set(Some(tokio::time::sleep_until(*deadline)));
+            StateProj::Sent { answer, mut clock, handle, .. } => {
+                // The clock goes first: where the client has used up the task's budget, a timer would say for ever that
+                // it is not time.
+                let late = clock.as_mut().poll(handle, cx).is_ready();
+                match answer.poll(cx) {
+                    Poll::Ready(out) => judge(out, handle),
+                    Poll::Pending => {
+                        if !late {
+                            clock.as_mut().start();
+                            ready!(clock.poll(handle, cx));
+                        }
+                        handle.break_off();
+                        Err(overdue(handle).into())
                     }
-                    if let Some(timer) = timer.as_mut().as_pin_mut() {
-                        std::task::ready!(timer.poll(cx));
-                    }
-                    handle.break_off();
-                    Err(late(handle).into())
                 }
-            },
+            }
             StateProj::Done => panic!("polled after completion"),
         };
         state.set(State::Done);
         Poll::Ready(out)
+    }
+}
+
+/// When the future must be over.
+#[pin_project]
+struct Clock {
+    /// Made at the first wait, so that an answer at once needs no timer.
+    #[pin]
+    timer: Option<Sleep>,
+    deadline: Instant,
+    extended: bool,
+}
+
+impl Clock {
+    fn start(self: Pin<&mut Self>) {
+        let mut this = self.project();
+        if this.timer.is_none() {
+            this.timer.set(Some(tokio::time::sleep_until(*this.deadline)));
+        }
+    }
+
+    /// Ready when the deadline has passed, and a moment later where the answer is there and only its page is being read.
+    fn poll(self: Pin<&mut Self>, handle: &LeaseHandle, cx: &mut Context<'_>) -> Poll<()> {
+        let mut this = self.project();
+        let Some(mut timer) = this.timer.as_mut().as_pin_mut() else { return Poll::Pending };
+        ready!(timer.as_mut().poll(cx));
+        if *this.extended || handle.evidence().is_none() {
+            return Poll::Ready(());
+        }
+        *this.extended = true;
+        timer.as_mut().reset(*this.deadline + PAGE);
+        timer.poll(cx)
+    }
+}
+
+/// What came from inside, made good where nobody has said what the attempt showed.
+fn judge<T, E: CarriesRefusal>(mut out: Result<T, E>, handle: &LeaseHandle) -> Result<T, E> {
+    if handle.evidence().is_some() {
+        return out;
+    }
+    match &mut out {
+        Ok(_) => Err(E::from_refusal(unclassified())),
+        Err(error) => {
+            // A layer below this one gave the attempt up. A refusal is no attempt.
+            if !error.egress().is_some_and(|error| error.is_refusal()) {
+                handle.break_off();
+            }
+            out
+        }
     }
 }
 
@@ -89,9 +143,9 @@ fn unclassified() -> LeaseError {
     )
 }
 
-fn late(handle: &LeaseHandle) -> Error {
+fn overdue(handle: &LeaseHandle) -> Error {
     let outcome = Outcome::Interrupted { phase: Phase::Head };
-    let evidence = Evidence::of(outcome).seen(Seen::Unknown);
+    let evidence = handle.evidence().unwrap_or_else(|| Evidence::of(outcome).seen(Seen::Unknown));
     Error::failed(handle.exit(), evidence, "the request's deadline has passed".into())
 }
 

@@ -57,7 +57,7 @@ impl LeaseLayer {
     }
 
     /// Gives the lease back at the answer's head instead of its body's end. In-flight counts then leave out bodies that
-    /// are still being read; late failures are reported all the same.
+    /// are still being read; late failures are reported all the same, and only an end without one clears the exit's faults.
     #[must_use]
     pub fn release_at_head(mut self) -> Self {
         self.to_body_end = false;

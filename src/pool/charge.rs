@@ -6,13 +6,14 @@
 //! | rate limited | bad | rests max(hint, 1 s); no strike, unless it fails a trial | works |
 //! | blocked | bad | one strike; rests max(hint, 30 s, doubling) | works |
 //! | origin error | a quarter bad | - | works |
-//! | proxy error | - | - | one fault; none if the TLS handshake with the origin failed |
-//! | interrupted | - | - | half a fault |
+//! | proxy error | - | - | one fault |
+//! | interrupted, origin TLS, a gateway status in the absolute form | - | - | half a fault, if the origin works for others |
 //! | all others | - | - | works, if the origin answered |
 //!
 //! Every rest is lengthened by U(1, 1.25), never shortened: nobody comes back earlier than asked. What was in flight when a
-//! gate shut says nothing new about it, so a burst of refusals counts once.
+//! gate shut says nothing new about it, so a burst of refusals counts once. What is blameless charges no exit.
 
+use super::OriginIx;
 use super::Pool;
 use super::Receipt;
 use super::bindings::BindingIx;
@@ -27,6 +28,8 @@ use std::time::Duration;
 const BURNED: Duration = Duration::from_secs(30);
 /// The rest of a pair that was asked to slow down, without saying how long.
 const LIMITED: Duration = Duration::from_secs(1);
+/// An origin that served somebody this long ago still works, unless it is the cause itself.
+const LATELY: Duration = Duration::from_secs(60);
 /// Longest hint that is believed.
 const HINT_CAP: Duration = Duration::from_secs(3_600);
 
@@ -73,7 +76,12 @@ impl Pool {
         record.heat.add(now, share);
         let seed = self.seed ^ record.hash;
         let refused = matches!(evidence.outcome.domain(), FailureDomain::Pair);
-        let slot = if refused { self.pairs.make(now, exit, origin) } else { self.pairs.find(exit, origin) };
+        let origins = &self.origins;
+        let slot = if refused {
+            self.pairs.make(now, exit, origin, |origin| origins.get(origin).is_none())
+        } else {
+            self.pairs.find(exit, origin)
+        };
         let Some(slot) = slot else {
             self.uncooled += u64::from(refused);
             return;
@@ -106,14 +114,33 @@ impl Pool {
         }
     }
 
+    /// Whether the origin has served somebody lately.
+    fn works(&self, now: Time, origin: OriginIx) -> bool {
+        let lately = |sent: Time| now.since(sent) <= LATELY;
+        self.origins.get(origin).and_then(|record| record.worked).is_some_and(lately)
+    }
+
     #[inline]
     fn charge_exit(&mut self, now: Time, by: &Receipt, evidence: &Evidence) {
         let (exit, origin) = by.at;
+        if evidence.blameless {
+            return;
+        }
         let weight = match evidence.outcome {
-            // One site with a bad certificate, or without TLS, fails through every exit: it must not empty the pool.
-            Outcome::ProxyError { phase: Phase::OriginTls } => return,
+            // May be the origin's fault as well: it is the exit's only if the origin works for others.
+            Outcome::ProxyError { phase: Phase::OriginTls } | Outcome::Interrupted { .. } => {
+                if !self.works(now, origin) {
+                    return;
+                }
+                0.5
+            }
+            Outcome::OriginError { .. } if evidence.seen != Seen::Seen => {
+                if !self.works(now, origin) {
+                    return;
+                }
+                0.5
+            }
             Outcome::ProxyError { .. } => 1.0,
-            Outcome::Interrupted { .. } => 0.5,
             _ if evidence.seen == Seen::Seen => {
                 let gate = &self.exits[exit.index()].gate;
                 if !gate.is_open() && !gate.is_stale(by.sent) {
@@ -157,7 +184,12 @@ fn refuse(pair: &mut Pair, now: Time, by: &Receipt, evidence: &Evidence, (seed, 
     let hint = evidence.retry_after.map_or(Duration::ZERO, |hint| hint.wait().min(HINT_CAP));
     let blocked = matches!(evidence.outcome, Outcome::Blocked { .. });
     if pair.gate.is_stale(by.sent) {
-        pair.gate.lengthen(now + hint);
+        // Old news but for the hint: what was asked for holds, also if the gate has opened since.
+        match pair.gate.state() {
+            State::Resting { .. } => pair.gate.lengthen(now + hint),
+            State::Open | State::Trial { .. } if !hint.is_zero() => pair.gate.shut(now, now + hint),
+            State::Open | State::Trial { .. } => {}
+        }
         return blocked;
     }
     let trial = matches!(pair.gate.state(), State::Trial { .. });

@@ -1,7 +1,7 @@
 //! The choice of an exit. Looks, and changes nothing: the same choice answers "who would be next?".
 
 use super::bindings::{BindingIx, Place, Windows};
-use super::bits::first_out_of;
+use super::bits::Out;
 use super::exits::ExitIx;
 use super::origins::{OriginIx, OriginRecord};
 use super::reason::Reason;
@@ -52,27 +52,25 @@ struct View<'a> {
     origin: OriginIx,
     record: &'a OriginRecord,
     avoid: &'a [ExitId],
+    refused: &'a [ExitId],
     now: Time,
 }
 
 impl Pool {
-    /// The exit for a request, with the request's own avoid list.
-    #[inline]
+    /// The exit for a request. It keeps away from those it has used in vain, unless no other is left.
     pub(crate) fn choose(&self, now: Time, ask: &LeaseRequest, origin: OriginIx) -> Result<Choice, Unusable> {
         let Some(record) = self.origins.get(origin) else {
             return Err(Unusable { retry_at: now, counts: UnusableCounts::default() });
         };
-        let mut avoid = ask.trail.avoid.as_slice();
-        // To keep away from everybody is no way to go on: a pool of one serves its own retries.
-        if avoid.len() >= self.exits.len() && self.exits.iter().all(|exit| avoid.contains(&exit.id())) {
-            avoid = &[];
-        }
-        let view = View { pool: self, origin, record, avoid, now };
-        let choice = match ask.granularity {
+        let (avoid, refused) = (ask.trail.avoid.as_slice(), ask.trail.refused.as_slice());
+        let view = |avoid| View { pool: self, origin, record, avoid, refused, now };
+        let choose = |view: &View<'_>| match ask.granularity {
             Granularity::PerRequest => view.pick(),
             Granularity::Windowed { max_age, max_uses } => view.held(ask, max_age, max_uses),
         };
-        choice.ok_or_else(|| view.unusable())
+        let choice =
+            choose(&view(avoid)).or_else(|| if avoid.is_empty() { None } else { choose(&view(&[])) });
+        choice.ok_or_else(|| view(&[]).unusable())
     }
 
     /// The exit that the key holds, where nothing speaks against it: most leases of a busy fleet end here, so this looks
@@ -88,7 +86,7 @@ impl Pool {
         let (ix, held) = self.bindings.find_mut(&ask.key, origin)?;
         let index = held.exit.index();
         let free = !self.down.contains(index) && !self.origins.get(origin)?.benched.contains(index);
-        if !free || !ask.trail.avoid.is_empty() || !held.serves(now, max_age, max_uses) {
+        if !free || !ask.trail.is_clean() || !held.serves(now, max_age, max_uses) {
             return None;
         }
         held.touch(now);
@@ -132,7 +130,8 @@ impl View<'_> {
     }
 
     fn avoids(&self, exit: ExitIx) -> bool {
-        !self.avoid.is_empty() && self.avoid.contains(&self.pool.id(exit))
+        let among = |list: &[ExitId]| !list.is_empty() && list.contains(&self.pool.id(exit));
+        among(self.avoid) || among(self.refused)
     }
 
     /// Power of two choices: of two usable exits drawn at random, the better one. Where few are usable, the two come from
@@ -154,16 +153,18 @@ impl View<'_> {
         }
         let first = match first {
             Some(exit) => exit,
-            None => self.scan(below(mix(base ^ DRAWS), count))?,
+            None => self.any(mix(base ^ DRAWS), None)?,
         };
-        let second = self.scan(below(mix(base ^ (DRAWS + 1)), count))?;
+        let second = self.any(mix(base ^ (DRAWS + 1)), Some(first)).unwrap_or(first);
         Some(picked(self.better(first, second, prior), Reason::Found))
     }
 
-    fn scan(&self, from: usize) -> Option<ExitIx> {
+    /// Any usable exit, each as likely as the others, but not `not`.
+    fn any(&self, draw: u64, not: Option<ExitIx>) -> Option<ExitIx> {
         let exit = |index: usize| u32::try_from(index).map_or(ExitIx(u32::MAX), ExitIx);
-        let sets = (&self.pool.down, &self.record.benched);
-        first_out_of(sets, from, self.pool.exits.len(), |index| !self.avoids(exit(index))).map(exit)
+        let suits = |index: usize| Some(exit(index)) != not && !self.avoids(exit(index));
+        let out = Out { sets: (&self.pool.down, &self.record.benched), len: self.pool.exits.len() };
+        out.any(|open| below(draw, open), suits).map(exit)
     }
 
     /// The one with clearly less heat times queue, else the first. A difference that is only the rest of old heat must not
@@ -241,11 +242,7 @@ impl View<'_> {
 
     fn place(&self, seed: u64, not: Option<ExitIx>) -> Option<ExitIx> {
         let suits = |exit: ExitIx| Some(exit) != not && self.usable(exit);
-        let count = self.pool.exits.len();
-        self.pool.ring.place(seed, suits).or_else(|| {
-            let from = below(seed, count);
-            self.scan(from).filter(|exit| Some(*exit) != not)
-        })
+        self.pool.ring.place(seed, suits).or_else(|| self.any(seed, not))
     }
 
     /// Whether what holds the exit must leave it: it is dead, or burned at this origin.
@@ -267,7 +264,7 @@ impl View<'_> {
             let at = pool.exits.binary_search_by_key(*id, |exit| exit.id());
             at.is_ok_and(|index| !pool.down.contains(index) && !self.record.benched.contains(index))
         };
-        let avoided = count(self.avoid.iter().filter(barred).count());
+        let avoided = count(self.refused.iter().filter(barred).count());
         let benched = count(pool.exits.len()).saturating_sub(down).saturating_sub(avoided);
         let cooling = benched.min(count(self.record.resting.len()));
         let on_trial = (down - dead) + (benched - cooling);

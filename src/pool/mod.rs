@@ -118,7 +118,7 @@ impl Pool {
                 Some(Due::Exit(exit)) => self.with_exit(exit, |record| record.gate.due(now)),
                 Some(Due::Pair(slot)) => {
                     if self.with_pair(slot, |pair| pair.gate.due(now)).is_none() {
-                        return false; // A pair with a timer is never evicted.
+                        self.timers.forget(Due::Pair(slot));
                     }
                 }
             }
@@ -156,10 +156,10 @@ impl Pool {
     #[inline]
     pub(crate) fn leave(&mut self, receipt: &Receipt, good: bool) {
         let (exit, origin) = receipt.at;
-        let record = &mut self.exits[exit.index()];
         if good {
-            record.clear_faults();
+            self.ended_well(receipt);
         }
+        let record = &mut self.exits[exit.index()];
         record.in_flight = record.in_flight.saturating_sub(1);
         self.in_use -= u32::from(record.in_flight == 0);
         if !record.gate.is_open() {
@@ -170,6 +170,15 @@ impl Pool {
         }
         if let Some(record) = self.origins.get_mut(origin) {
             record.in_flight = record.in_flight.saturating_sub(1);
+        }
+    }
+
+    /// An attempt ended well, its body included: earlier faults were not the exit's, and the origin works.
+    pub(crate) fn ended_well(&mut self, receipt: &Receipt) {
+        let (exit, origin) = receipt.at;
+        self.exits[exit.index()].clear_faults();
+        if let Some(record) = self.origins.get_mut(origin) {
+            record.worked = record.worked.max(Some(receipt.sent));
         }
     }
 

@@ -30,6 +30,8 @@ pub(crate) struct OriginRecord {
     /// When each resting pair's rest is over.
     pub(super) resting: BTreeSet<(Time, u32)>,
     pub(super) in_flight: u32,
+    /// When the last attempt was sent that ended well here, through whatever exit.
+    pub(super) worked: Option<Time>,
     pub(super) last_used: Time,
 }
 
@@ -70,6 +72,7 @@ impl Origins {
             benched: Bits::default(),
             resting: BTreeSet::new(),
             in_flight: 0,
+            worked: None,
             last_used: now,
         };
         let ix = OriginIx(self.slab.insert(record)?);

@@ -89,17 +89,25 @@ impl Pairs {
         self.slab.get_mut(slot)
     }
 
-    /// The pair's cell, made if there is none. `None` if the table is full of pairs that rest or have strikes.
-    pub(super) fn make(&mut self, now: Time, exit: ExitIx, origin: OriginIx) -> Option<Slot> {
+    /// The pair's cell, made if there is none. `None` if the table is full of pairs that rest, are on trial or have strikes.
+    /// Those of an origin that is `gone` are nobody's.
+    pub(super) fn make(
+        &mut self,
+        now: Time,
+        exit: ExitIx,
+        origin: OriginIx,
+        gone: impl Fn(OriginIx) -> bool,
+    ) -> Option<Slot> {
         if let Some(slot) = self.find(exit, origin) {
             return Some(slot);
         }
         if self.slab.is_full() {
             let cold = |pair: &Pair| {
-                (pair.gate.is_open() && pair.strikes(now) <= COLD_STRIKES).then(|| pair.heat.at())
+                let cold = pair.gate.state().admits() && pair.strikes(now) <= COLD_STRIKES;
+                (cold || gone(pair.origin)).then(|| pair.heat.at())
             };
-            let gone = self.slab.evict(64, cold)?;
-            self.by_place.remove(&(gone.exit, gone.origin));
+            let old = self.slab.evict(64, cold)?;
+            self.by_place.remove(&(old.exit, old.origin));
         }
         let slot = self.slab.insert(Pair {
             exit,

@@ -38,6 +38,15 @@ impl Timers {
         self.next = self.entries.first().map_or(Time::MAX, |(at, _)| *at);
     }
 
+    /// Drops the first entry if it is of something that is gone.
+    pub(super) fn forget(&mut self, what: Due) {
+        if let Some((at, first)) = self.entries.first().copied() {
+            if first == what {
+                self.reset(what, Some(at), None);
+            }
+        }
+    }
+
     #[inline]
     pub(super) fn is_due(&self, now: Time) -> bool {
         self.next <= now

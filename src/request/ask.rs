@@ -75,6 +75,7 @@ pub struct LeaseRequest {
     pub(crate) origin: Option<Origin>,
     pub(crate) granularity: Granularity,
     pub(crate) deadline: Duration,
+    pub(crate) patience: Duration,
     pub(crate) repeatable: Option<bool>,
     pub(crate) trail: Trail,
 }
@@ -83,6 +84,9 @@ pub struct LeaseRequest {
 const WINDOW: Duration = Duration::from_secs(600);
 /// The deadline over all attempts and waits unless told otherwise.
 const DEADLINE: Duration = Duration::from_secs(120);
+
+/// How long a wait for an exit may be unless told otherwise.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 impl LeaseRequest {
     /// An exit held for `key` at each origin, for windows of 600 s.
@@ -93,6 +97,7 @@ impl LeaseRequest {
             origin: None,
             granularity: Granularity::Windowed { max_age: WINDOW, max_uses: None },
             deadline: DEADLINE,
+            patience: PATIENCE,
             repeatable: None,
             trail: Trail::default(),
         }
@@ -142,6 +147,14 @@ impl LeaseRequest {
     #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
+        self
+    }
+
+    /// Most time that a retry waits for an exit to come back, when no other may go; within the deadline. Default 30 s. The
+    /// first lease of a request never waits.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
         self
     }
 

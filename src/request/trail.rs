@@ -2,18 +2,20 @@
 
 use super::Time;
 use crate::exit::ExitId;
-use crate::outcome::{FailureDomain, Outcome};
+use crate::outcome::{Evidence, FailureDomain, Outcome, Seen};
 
 /// Most exits that one request keeps away from.
-pub(crate) const MAX_AVOID: usize = 16;
+const MAX_AVOID: usize = 16;
 
 /// Travels with a request from attempt to attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Trail {
     /// How often the request was sent.
     pub(crate) sends: u32,
-    /// Exits it should not use again.
+    /// Exits it has used in vain: another one is better, if there is one.
     pub(crate) avoid: Vec<ExitId>,
+    /// Exits that were refused for this request and not charged for it: none of them again.
+    pub(crate) refused: Vec<ExitId>,
     /// How many exits it has burned.
     pub(crate) burned: u8,
     /// When everything must be over; fixed by the first lease.
@@ -21,23 +23,32 @@ pub(crate) struct Trail {
 }
 
 impl Trail {
-    pub(crate) fn avoid(&mut self, exit: ExitId) {
-        if !self.avoid.contains(&exit) {
-            if self.avoid.len() == MAX_AVOID {
-                self.avoid.remove(0);
+    /// Counts an attempt that is over. Only what another exit can cure makes the request keep away from this one.
+    pub(crate) fn record(&mut self, exit: ExitId, evidence: &Evidence, charged: bool) {
+        self.sends = self.sends.saturating_add(1);
+        // A gateway status in the absolute form may be the exit's own word.
+        let doubtful = matches!(evidence.outcome, Outcome::OriginError { .. }) && evidence.seen != Seen::Seen;
+        if doubtful || matches!(evidence.outcome.domain(), FailureDomain::Exit | FailureDomain::Pair) {
+            note(&mut self.avoid, exit);
+        }
+        if matches!(evidence.outcome, Outcome::Blocked { .. }) {
+            self.burned = self.burned.saturating_add(1);
+            if !charged {
+                note(&mut self.refused, exit);
             }
-            self.avoid.push(exit);
         }
     }
 
-    /// Counts an attempt that is over. Only what another exit can cure makes the request keep away from this one.
-    pub(crate) fn record(&mut self, exit: ExitId, outcome: &Outcome) {
-        self.sends = self.sends.saturating_add(1);
-        if matches!(outcome.domain(), FailureDomain::Exit | FailureDomain::Pair) {
-            self.avoid(exit);
+    pub(crate) fn is_clean(&self) -> bool {
+        self.avoid.is_empty() && self.refused.is_empty()
+    }
+}
+
+fn note(list: &mut Vec<ExitId>, exit: ExitId) {
+    if !list.contains(&exit) {
+        if list.len() == MAX_AVOID {
+            list.remove(0);
         }
-        if matches!(outcome, Outcome::Blocked { .. }) {
-            self.burned = self.burned.saturating_add(1);
-        }
+        list.push(exit);
     }
 }

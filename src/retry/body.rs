@@ -10,9 +10,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+/// Most frames that are kept: empty ones take room too.
+const MAX_FRAMES: usize = 1024;
+
 /// A request body whose clones are the same body for another attempt.
 ///
-/// Nothing is read ahead and nothing is copied: frames are kept by reference as they pass, up to the cap. So
+/// Nothing is read ahead and nothing is copied: frames are kept by reference as they pass, up to the cap and 1,024 of them. So
 ///
 /// - an empty body can always be sent again;
 /// - one that is in memory can, once it has passed as a whole and fits under the cap;
@@ -162,7 +165,7 @@ where
 
     fn keep(&mut self, frame: Frame<Bytes>) -> Frame<Bytes> {
         self.bytes = self.bytes.saturating_add(frame.data_ref().map_or(0, Bytes::len));
-        if self.bytes > self.cap {
+        if self.bytes > self.cap || self.kept.len() >= MAX_FRAMES {
             self.give_up();
         } else if !self.gone {
             self.kept.push(copy(&frame));

@@ -3,6 +3,7 @@
 use super::{ExitAwarePolicy, ReplayBody};
 use crate::error::{CarriesRefusal, LeaseError, Next};
 use crate::scheduler::Attempt;
+use crate::verdict::Why;
 use http::Request;
 use http_body::Body;
 use pin_project::pin_project;
@@ -94,8 +95,15 @@ where
 fn complete<E: CarriesRefusal>(error: &mut E, attempt: &Attempt) {
     let kept = attempt.kept();
     let Some(error) = error.egress() else { return };
-    if let Some(real) = kept.filter(|_| error.is_refusal() && error.next() != Next::Bug) {
-        *error = real;
+    if let Some(refusal) = error.refusal().filter(|refusal| refusal.next() != Next::Bug) {
+        let (why, at) = match refusal.next() {
+            Next::At(at) => (Why::NoUsableExit, at),
+            _ => (Why::Deadline, attempt.now()),
+        };
+        if let Some(mut real) = kept {
+            real.stop(why, at);
+            *error = real;
+        }
     }
     error.attach(attempt.records());
 }

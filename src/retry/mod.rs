@@ -2,7 +2,13 @@
 //!
 //! [`ExitAwareRetryLayer`] is the outermost of the three, so that every attempt leases anew. What the attempts learn stays
 //! together: exits that failed are avoided, the deadline runs over all of them, and the caller gets the last response or
-//! the last real error, with the trail of attempts.
+//! the last real error, with the trail of attempts. An error says [why](crate::Error::why) nothing was sent again.
+//!
+//! A retry that is refused a lease waits until an exit comes back, within the request's
+//! [patience](crate::LeaseRequest::patience) and deadline; the wait is no attempt. Comes none in time, the caller gets the
+//! error of the last attempt. If that had ended with an answer (403, 429), the answer is gone, for it was dropped for the
+//! retry: then the caller gets the refusal, and its [`outcome`](crate::Error::outcome) and [`exit`](crate::Error::exit)
+//! are those of the last attempt.
 //!
 //! A request is sent again only where that is safe: always if the origin provably saw nothing; else only if its method is
 //! idempotent (RFC 9110, 9.2.2), or [`LeaseRequest::repeatable`](crate::LeaseRequest::repeatable) says so. Its body must be

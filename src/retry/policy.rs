@@ -3,7 +3,7 @@
 use super::ReplayBody;
 use crate::error::{CarriesRefusal, Error, LeaseError};
 use crate::scheduler::{Attempt, Scheduler};
-use crate::verdict::Verdict;
+use crate::verdict::{Verdict, Why};
 use http::Request;
 use http_body::Body;
 use std::sync::Arc;
@@ -57,10 +57,20 @@ where
         if result.as_mut().err().is_some_and(|error| error.egress().is_none()) {
             attempt.break_off();
         }
-        match attempt.retry(request.body().is_replayable()) {
-            Verdict::Stop(_) => None,
-            Verdict::Retry { delay, .. } => {
-                if let Some(error) = result.as_mut().err().and_then(E::egress) {
+        let error = result.as_mut().err().and_then(E::egress);
+        if let Some(refusal) = error.as_ref().and_then(|error| error.refusal()) {
+            return refusal.retry_in().and_then(|wait| attempt.wait_for_exit(wait)).map(tokio::time::sleep);
+        }
+        match (attempt.retry(request.body().is_replayable()), error) {
+            ((Verdict::Stop(why), at), error) => {
+                // Where nothing was sent, or an answer was kept back, there is no reason to name.
+                if let Some(error) = error.filter(|_| why != Why::Done) {
+                    error.stop(why, at);
+                }
+                None
+            }
+            ((Verdict::Retry { delay, .. }, _), error) => {
+                if let Some(error) = error {
                     let parked = Error::refused(LeaseError::DeadlinePassed);
                     attempt.keep(std::mem::replace(error, parked));
                 }

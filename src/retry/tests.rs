@@ -82,6 +82,16 @@ async fn a_body_over_the_cap_is_sent_once_and_whole() {
 }
 
 #[tokio::test]
+async fn empty_frames_are_not_kept_without_bound() {
+    for (frames, again) in [(1_024, true), (1_025, false), (100_000, false)] {
+        let sent = ReplayBody::new(stream(&vec![""; frames]), 64);
+        let next = sent.clone();
+        assert!(read(sent).await.is_empty());
+        assert_eq!(next.is_replayable(), again, "{frames}");
+    }
+}
+
+#[tokio::test]
 async fn a_body_that_broke_off_half_way_is_gone() {
     let mut sent = ReplayBody::new(stream(&["price", "=42"]), 64);
     let again = sent.clone();

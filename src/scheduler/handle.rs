@@ -3,6 +3,7 @@
 use super::held::Held;
 use super::{Reason, Receipt, Served};
 use crate::exit::{ExitId, Route};
+use crate::fleet::SLOW;
 use crate::outcome::{Evidence, Outcome, Phase, Seen};
 use crate::request::Origin;
 use std::fmt;
@@ -25,11 +26,12 @@ pub(super) fn share(held: Held, to_body_end: bool) -> (Hold, LeaseHandle) {
 }
 
 impl Shared {
-    /// Reports an attempt that was broken off from outside, unless it was never begun or has said what it showed.
+    /// Reports an attempt that was broken off from outside, unless it was never begun or has said what it showed. As with a
+    /// caller who goes away, that is the exit's fault only if it had kept the request waiting for long.
     pub(super) fn break_off(&self) {
         if self.held.started.load(Ordering::Acquire) {
             let outcome = Outcome::Interrupted { phase: Phase::Head };
-            let evidence = Evidence::of(outcome).seen(Seen::Unknown);
+            let evidence = Evidence::of(outcome).seen(Seen::Unknown).blameless(self.held.age() < SLOW);
             self.held.report_with(|before| before.is_none().then_some(evidence));
         }
     }
@@ -41,7 +43,7 @@ pub(crate) struct Hold(Arc<Shared>);
 impl Drop for Hold {
     fn drop(&mut self) {
         if self.0.holds.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.0.held.release(None);
+            self.0.held.release_shared(self.0.to_body_end);
         }
     }
 }
@@ -123,8 +125,12 @@ impl LeaseHandle {
         self.0.held.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    pub(crate) fn settle_bytes(&self) {
+    /// The body is over: ended, broken off or dropped.
+    pub(crate) fn settle(&self) {
         self.0.held.settle_bytes();
+        if !self.0.to_body_end {
+            self.0.held.settle_end();
+        }
     }
 
     /// For the body, at the head. `None` if the lease ends there, or has ended.

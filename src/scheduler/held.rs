@@ -7,7 +7,7 @@ use crate::fleet::Grant;
 use crate::outcome::Evidence;
 use crate::request::Origin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// A granted lease. It does not know when it ends: its owner calls [`release`](Self::release) exactly once.
 ///
@@ -83,8 +83,27 @@ impl Held {
         }
     }
 
+    /// How long ago the lease was given.
+    pub(super) fn age(&self) -> Duration {
+        self.scheduler.now().since(self.receipt.sent)
+    }
+
+    /// The body of a lease that ended at the head is over: only now is it known whether the exit did its part.
+    pub(super) fn settle_end(&self) {
+        if self.evidence().is_some_and(|evidence| evidence.is_good_end()) {
+            self.scheduler.ended_well(&self.receipt);
+        }
+    }
+
     pub(super) fn release(&self, how: Option<Release>) {
         self.release_after(self.evidence(), how);
+    }
+
+    /// By the layers. A head is no good end of a lease whose body is still to come.
+    pub(super) fn release_shared(&self, at_end: bool) {
+        let last = self.evidence();
+        let how = self.ended(last.is_some());
+        self.scheduler.release(&self.receipt, how, last.as_ref().filter(|_| at_end));
     }
 
     /// As [`release`](Self::release), where nobody else can look.
@@ -96,14 +115,16 @@ impl Held {
 
     #[inline]
     fn release_after(&self, last: Option<Evidence>, how: Option<Release>) {
-        let started = self.started.load(Ordering::Acquire);
-        let how = match (how, last.is_some(), started) {
-            (Some(how), ..) => how,
-            (None, true, _) => Release::Done,
-            (None, false, true) => Release::Dropped { after: self.scheduler.now().since(self.receipt.sent) },
-            (None, false, false) => Release::NotAttempted,
-        };
+        let how = how.unwrap_or_else(|| self.ended(last.is_some()));
         self.scheduler.release(&self.receipt, how, last.as_ref());
+    }
+
+    fn ended(&self, reported: bool) -> Release {
+        match (reported, self.started.load(Ordering::Acquire)) {
+            (true, _) => Release::Done,
+            (false, true) => Release::Dropped { after: self.age() },
+            (false, false) => Release::NotAttempted,
+        }
     }
 
     pub(super) fn wall_now(&self) -> SystemTime {

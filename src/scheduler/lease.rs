@@ -88,10 +88,10 @@ impl Lease {
         held.release_own(None);
         let Some(evidence) = held.evidence() else { return Err(Why::Done) };
         let receipt = held.receipt;
-        ask.trail.record(receipt.exit, &evidence.outcome);
+        ask.trail.record(receipt.exit, &evidence, receipt.charged);
         let deadline = *ask.trail.deadline.get_or_insert(receipt.sent + ask.deadline);
         let repeatable = ask.repeatable.unwrap_or(false);
-        let verdict = held.scheduler.retry(&RetryAsk {
+        let (verdict, _) = held.scheduler.retry(&RetryAsk {
             receipt,
             evidence,
             ask: &ask,

@@ -35,6 +35,8 @@ mod lease;
 mod served;
 mod shell;
 pub(crate) mod sync;
+#[cfg(test)]
+mod tests;
 
 pub use builder::Builder;
 pub use handle::LeaseHandle;

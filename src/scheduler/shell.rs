@@ -3,14 +3,16 @@
 use super::held::Held;
 use super::sync::{Mutex, MutexGuard, lock};
 use super::{Builder, Lease, Snapshot, events};
+use crate::draw::{Stream, draw, unit};
 use crate::error::LeaseError;
-use crate::exit::Exit;
+use crate::exit::{Exit, ExitId};
 use crate::fleet::{Bounds, Fleet, FleetConfig, Receipt, Refusal, Release, RetryAsk};
 use crate::outcome::Evidence;
 use crate::request::{LeaseRequest, Origin, Time};
 use crate::verdict::{RetryRules, Verdict};
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Who may go out through which exit, now. A clone is another handle to the same fleet, and costs a reference count.
@@ -25,6 +27,9 @@ struct Shell {
     start: tokio::time::Instant,
     /// Wall time at `start`; it is read once, and monotonic from there.
     wall: SystemTime,
+    seed: u64,
+    /// Counter of the draws for waits.
+    waits: AtomicU64,
 }
 
 impl Scheduler {
@@ -41,7 +46,8 @@ impl Scheduler {
         let epoch = u64::try_from(epoch).unwrap_or(u64::MAX);
         let fleet =
             Mutex::new(Fleet::new(FleetConfig { exits, rules, seed, epoch, bounds: Bounds::default() }));
-        Self(Arc::new(Shell { fleet, start: tokio::time::Instant::now(), wall }))
+        let (start, waits) = (tokio::time::Instant::now(), AtomicU64::new(0));
+        Self(Arc::new(Shell { fleet, start, wall, seed, waits }))
     }
 
     /// Leases an exit for one attempt. Never waits.
@@ -110,10 +116,23 @@ impl Scheduler {
         self.fleet().release(receipt, how, evidence);
     }
 
-    pub(super) fn retry(&self, ask: &RetryAsk<'_>) -> Verdict {
+    pub(super) fn ended_well(&self, receipt: &Receipt) {
+        self.fleet().ended_well(receipt);
+    }
+
+    /// The verdict, and if it stops, when the first exit may serve the request.
+    pub(super) fn retry(&self, ask: &RetryAsk<'_>) -> (Verdict, Time) {
         let mut fleet = self.fleet();
         let now = self.now();
-        fleet.retry(now, ask)
+        let verdict = fleet.retry(now, ask);
+        let soonest = if matches!(verdict, Verdict::Stop(_)) { fleet.soonest(now, ask) } else { now };
+        (verdict, soonest)
+    }
+
+    /// A number in 0..1 that differs from call to call, so that those who wait for the same exit do not come together.
+    pub(super) fn jitter(&self, exit: ExitId) -> f64 {
+        let turn = self.0.waits.fetch_add(1, Ordering::Relaxed);
+        unit(draw(self.0.seed, Stream::Wait, exit.as_u64(), turn))
     }
 
     /// Fixes when the request must be over, unless an earlier attempt has.
@@ -145,7 +164,7 @@ impl Scheduler {
         Time::from_nanos(nanos.saturating_add(u64::from(elapsed.subsec_nanos())))
     }
 
-    fn instant(&self, time: Time) -> tokio::time::Instant {
+    pub(super) fn instant(&self, time: Time) -> tokio::time::Instant {
         /// What "never" becomes where a clock cannot count as far.
         const FAR: Duration = Duration::from_secs(30 * 365 * 86_400);
         let start = self.0.start;
@@ -154,11 +173,17 @@ impl Scheduler {
 
     fn refused(&self, refusal: Refusal, origin: &Origin) -> LeaseError {
         let at = |time| -> Instant { self.instant(time).into_std() };
+        let now = self.now();
         match refusal {
-            Refusal::NoUsableExit { retry_at, counts } => {
-                LeaseError::NoUsableExit { origin: origin.clone(), retry_at: at(retry_at), counts }
+            Refusal::NoUsableExit { retry_at, counts } => LeaseError::NoUsableExit {
+                origin: origin.clone(),
+                retry_at: at(retry_at),
+                retry_in: retry_at.since(now),
+                counts,
+            },
+            Refusal::Busy { bound, retry_at } => {
+                LeaseError::Busy { bound, retry_at: at(retry_at), retry_in: retry_at.since(now) }
             }
-            Refusal::Busy { bound, retry_at } => LeaseError::Busy { bound, retry_at: at(retry_at) },
         }
     }
 }

@@ -90,6 +90,8 @@ pub struct Facts {
     pub heat_next: Option<f32>,
     /// How long until the first exit may go, if none may now.
     pub soonest: Duration,
+    /// How long the request may wait for an exit to come back.
+    pub patience: Duration,
     /// How often the request was sent, this attempt included.
     pub sends: u32,
     /// Whether it may be sent twice.

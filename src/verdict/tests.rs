@@ -13,6 +13,7 @@ fn facts(outcome: Outcome) -> Facts {
         evidence: Evidence::of(outcome),
         heat_next: Some(0.05),
         soonest: Duration::ZERO,
+        patience: Duration::from_secs(30),
         sends: 1,
         repeatable: true,
         replayable: true,
@@ -81,6 +82,8 @@ fn what_stops_says_why() {
     assert_eq!(why(facts(Outcome::Fatal)), Why::Fatal);
     assert_eq!(why(facts(Outcome::AuthError { reason: AuthReason::Rejected })), Why::NoCure);
     assert_eq!(why(facts(Outcome::TargetDenied)), Why::NoCure);
+    let tls = Outcome::ProxyError { phase: Phase::OriginTls };
+    assert_eq!(why(Facts { sends: 2, ..facts(tls) }), Why::NoCure, "two exits meet the same certificate");
     assert_eq!(why(Facts { sends: 4, ..facts(BLOCKED) }), Why::Exhausted, "the limit counts sends");
     assert_eq!(why(Facts { replayable: false, ..facts(BLOCKED) }), Why::BodyGone);
     assert_eq!(why(Facts { repeatable: false, ..facts(BLOCKED) }), Why::NotRepeatable);
@@ -97,5 +100,13 @@ fn what_the_origin_never_saw_goes_again_for_every_method() {
 #[test]
 fn with_nobody_to_go_the_wait_lasts_until_somebody_may() {
     let waiting = Facts { heat_next: None, soonest: Duration::from_secs(30), ..facts(BLOCKED) };
-    assert!((delay(waiting) - 30.0).abs() < 1e-9);
+    near(range(waiting), (30.0, 30.5));
+    let longer = Facts { soonest: Duration::from_secs(31), ..waiting };
+    assert_eq!(
+        RetryRules::default().verdict(&longer),
+        Verdict::Stop(Why::NoUsableExit),
+        "patience ends first"
+    );
+    let limited = Facts { heat_next: None, soonest: Duration::from_secs(2), ..facts(LIMITED) };
+    near(range(limited), (2.0, 2.5));
 }

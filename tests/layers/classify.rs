@@ -4,6 +4,7 @@ use crate::support::*;
 use http::Response;
 use http_body::Body as _;
 use http_body_util::BodyExt;
+use std::task::Poll;
 use std::time::Duration;
 use tower::{Layer, ServiceBuilder};
 use tower_egress::classify::Classify;
@@ -202,4 +203,110 @@ fn an_empty_body_is_the_default() {
     }
     assert!(unpin::<EgressBody<Page>>().is_end_stream());
     let _ = ClassifyLayer::default().layer(());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_takes_the_whole_budget_does_not_stop_the_clock() {
+    let scheduler = scheduler(1);
+    let ask = tower_egress::LeaseRequest::per_request().deadline(Duration::from_secs(20));
+    for (limit, says) in [(5, "answer head timed out"), (600, "deadline")] {
+        let layers = ServiceBuilder::new()
+            .layer(LeaseLayer::new(&scheduler))
+            .layer(ClassifyLayer::new().attempt_timeout(Duration::from_secs(limit)));
+        let request = with(http::Request::get(URI), "", ask.clone());
+        let mut answer = Box::pin(layers.service(Script::new([Step::Greedy])).oneshot(request));
+        assert!(poll_once(&mut answer).await.is_pending());
+        tokio::time::advance(Duration::from_secs(21)).await;
+        let Poll::Ready(Err(error)) = poll_once(&mut answer).await else { panic!("{says}: it is time") };
+        assert!(error.to_string().contains(says), "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_takes_the_whole_budget_does_not_stop_the_clock() {
+    let scheduler = scheduler(1);
+    let response = answer_of(&scheduler, page(200, [Part::Data("one"), Part::Greedy])).await.unwrap();
+    let mut body = response.into_body();
+    body.frame().await.unwrap().unwrap();
+    assert!(poll_once(&mut body.frame()).await.is_pending());
+    tokio::time::advance(Duration::from_secs(31)).await;
+    let Poll::Ready(Some(Err(error))) = poll_once(&mut body.frame()).await else { panic!("it is time") };
+    assert!(error.to_string().contains("answer body timed out"), "{error}");
+
+    let mut refused = Box::pin(stack(&scheduler, page(403, [Part::Greedy])).oneshot(get(URI)));
+    assert!(poll_once(&mut refused).await.is_pending());
+    tokio::time::advance(Duration::from_millis(101)).await;
+    assert!(poll_once(&mut refused).await.is_ready());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_whose_page_is_being_read_survives_the_deadline() {
+    let scheduler = scheduler(1);
+    let ask = || tower_egress::LeaseRequest::per_request().deadline(Duration::from_secs(1));
+    let start = now();
+    let slow = || page(503, [Part::Data("one"), Part::Stall]);
+    let late = Step::After(Duration::from_millis(950), Box::new(slow()));
+    let response = stack(&scheduler, late).oneshot(with(http::Request::get(URI), "", ask())).await.unwrap();
+    assert_eq!((response.status().as_u16(), now() - start), (503, Duration::from_millis(1_050)));
+
+    // What is kept back for another reason is not waited for.
+    let script = Script::new([slow()]);
+    let layers = ServiceBuilder::new().layer(LeaseLayer::new(&scheduler)).layer_fn(Keep);
+    let stack = layers.layer(ClassifyLayer::new()).service(script);
+    let start = now();
+    let error = stack.oneshot(with(http::Request::get(URI), "", ask())).await.unwrap_err();
+    assert_eq!(now() - start, Duration::from_millis(1_100));
+    assert!(matches!(error.outcome(), Some(Outcome::OriginError { .. })), "{error}");
+}
+
+/// Lets nothing through.
+#[derive(Clone)]
+struct Keep<S>(S);
+
+impl<S: tower::Service<Req>> tower::Service<Req> for Keep<S>
+where
+    S::Future: 'static,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = std::pin::Pin<Box<dyn Future<Output = Result<S::Response, S::Error>>>>;
+
+    fn poll_ready(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.0.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Req) -> Self::Future {
+        let answer = self.0.call(request);
+        Box::pin(async move {
+            let _kept = answer.await;
+            std::future::pending().await
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_leases_that_end_at_the_head_an_exit_that_cuts_every_body_dies() {
+    let dead_after = async |parts: &dyn Fn(usize) -> Vec<Part>| {
+        let scheduler = scheduler(1);
+        let layers = ServiceBuilder::new()
+            .layer(LeaseLayer::new(&scheduler).release_at_head())
+            .layer(ClassifyLayer::new());
+        for at in 1..=12 {
+            let Ok(response) =
+                layers.clone().service(Script::new([page(200, parts(at))])).oneshot(get(URI)).await
+            else {
+                return Some(at - 1);
+            };
+            let _ = response.into_body().collect().await;
+        }
+        None
+    };
+    // The site works: its first page comes whole.
+    let then_cut = |at| if at == 1 { vec![Part::Data("one")] } else { vec![Part::Data("one"), Part::Error] };
+    assert_eq!(dead_after(&then_cut).await, Some(7));
+    let now_and_then_whole =
+        |at| if at % 4 == 0 { vec![Part::Data("one")] } else { vec![Part::Data("one"), Part::Error] };
+    assert_eq!(dead_after(&now_and_then_whole).await, None);
+    let without_a_body = |at| if at % 4 == 0 { vec![] } else { vec![Part::Data("one"), Part::Error] };
+    assert_eq!(dead_after(&without_a_body).await, None);
 }

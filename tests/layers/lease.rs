@@ -161,5 +161,5 @@ async fn a_client_that_fails_to_become_ready_is_an_error_without_an_exit() {
     client.send_error("broken for ever");
     let error = std::future::poll_fn(|cx| Service::<Req>::poll_ready(&mut stack, cx)).await.unwrap_err();
     assert_eq!((error.exit(), error.is_refusal()), (None, false));
-    assert!(error.to_string().contains("not ready"), "{error}");
+    assert!(error.to_string().contains("broken for ever"), "{error}");
 }

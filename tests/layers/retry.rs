@@ -7,6 +7,7 @@ use http_body_util::{BodyExt, Full};
 use std::time::Duration;
 use tower::{Layer, ServiceBuilder};
 use tower_egress::outcome::{AuthReason, GatewayScope, Phase, Seen};
+use tower_egress::verdict::Why;
 use tower_egress::{EgressLayer, ExitAwareRetryLayer, LeaseRequest, Next, Outcome, Served};
 
 const URI: &str = "https://shop.example/p/42";
@@ -81,6 +82,8 @@ async fn a_post_that_may_have_arrived_is_not_repeated_unless_the_caller_says_so(
         let error = stack.clone().oneshot(post(URI, "a=1")).await.unwrap_err();
         assert_eq!(error.outcome(), Some(Outcome::Interrupted { phase: Phase::Head }));
         assert_eq!((error.attempts().len(), error.next(), error.is_refusal()), (1, Next::Never, false));
+        assert_eq!(error.why(), Some(Why::NotRepeatable));
+        assert!(error.to_string().contains("; not sent again: the origin may have acted on it"), "{error}");
         assert_eq!((script.exits().len(), script.steps_left()), (1, 1));
 
         let script = Script::new([broken(), status(200)]);
@@ -162,7 +165,11 @@ async fn the_last_error_comes_back_with_the_trail() {
     let exits = script.exits();
     assert_eq!(error.attempts().iter().map(|attempt| attempt.exit).collect::<Vec<_>>(), exits);
     assert_eq!(error.exit(), exits.last().copied());
-    assert!(error.to_string().ends_with("(after 4 attempts)"), "{error}");
+    assert!(
+        error.to_string().ends_with("(after 4 attempts); not sent again: it was sent as often as allowed"),
+        "{error}"
+    );
+    assert_eq!(error.next(), Next::At(now().into_std()), "other exits may go now");
     assert!(std::error::Error::source(&error).unwrap().downcast_ref::<ClientError>().is_some());
 }
 
@@ -190,13 +197,16 @@ async fn a_refusal_on_the_way_does_not_hide_the_real_error() {
     assert_eq!(script.sent().len(), 1);
     assert!(!error.is_refusal(), "{error}");
     assert_eq!(error.outcome(), Some(Outcome::ProxyError { phase: Phase::ExitTcp }));
+    assert_eq!(error.why(), Some(Why::NoUsableExit));
+    let Next::At(at) = error.next() else { panic!("{error}") };
+    assert!(at - now().into_std() > Duration::from_secs(590), "when the first exit comes back");
     assert_eq!(error.attempts().len(), 1);
     assert_eq!(scheduler.snapshot().refusals.no_usable_exit, 2, "one is the test's own");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_refusal_after_an_answer_says_what_the_answer_was() {
-    let (scheduler, script) = (scheduler(2), Script::new([status(429)]));
+    let (scheduler, script) = (scheduler(2), Script::new([answer(429, &[("retry-after", "600")])]));
     let mut answer = Box::pin(EgressLayer::new(&scheduler).layer(script).oneshot(get(URI)));
     assert!(poll_once(&mut answer).await.is_pending());
     bench_all(&scheduler, 600);
@@ -204,6 +214,58 @@ async fn a_refusal_after_an_answer_says_what_the_answer_was() {
     assert!(error.is_refusal());
     assert!(matches!(error.next(), Next::At(_)));
     assert!(matches!(error.outcome(), Some(Outcome::RateLimited { .. })), "{error:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_waits_for_an_exit_to_come_back() {
+    let first = [|| fail(Phase::ExitTcp, Seen::Never), || answer(429, &[("retry-after", "40")])];
+    for step in first {
+        let (scheduler, script) = (scheduler(2), Script::new([step(), status(200)]));
+        let start = now();
+        let mut answer = Box::pin(EgressLayer::new(&scheduler).layer(script.clone()).oneshot(get(URI)));
+        assert!(poll_once(&mut answer).await.is_pending());
+        // Longer than the retry's own delay, which knew of no rest.
+        bench_all(&scheduler, 40);
+        tokio::time::advance(Duration::from_secs(20)).await;
+        let response = answer.await.unwrap();
+        let served = response.extensions().get::<Served>().unwrap();
+        assert_eq!((response.status().as_u16(), served.attempts(), script.sent().len()), (200, 2, 2));
+        let took = now() - start;
+        assert!(took >= Duration::from_secs(40) && took < Duration::from_secs(60), "{took:?}");
+        assert!(served.waited() > Duration::from_secs(20), "{:?}", served.waited());
+        assert_eq!(served.trail()[1].waited, served.waited());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_does_not_wait_longer_than_its_patience_or_its_deadline() {
+    let ask = LeaseRequest::per_request;
+    let hurried = [
+        ask().patience(Duration::from_secs(5)),
+        ask().patience(Duration::MAX).deadline(Duration::from_secs(15)),
+        ask().patience(Duration::ZERO),
+    ];
+    for ask in hurried {
+        let (scheduler, script) = (scheduler(2), Script::new([fail(Phase::ExitTcp, Seen::Never)]));
+        let request = with(Request::get(URI), "", ask);
+        let mut answer = Box::pin(EgressLayer::new(&scheduler).layer(script).oneshot(request));
+        assert!(poll_once(&mut answer).await.is_pending());
+        bench_all(&scheduler, 20);
+        let start = now();
+        let error = answer.await.unwrap_err();
+        assert!(now() - start < Duration::from_secs(2), "it knows at once that it would be too late");
+        assert_eq!((error.why(), error.is_refusal()), (Some(Why::NoUsableExit), false), "{error}");
+        assert!(matches!(error.next(), Next::At(at) if at > now().into_std()));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_lease_is_not_waited_for() {
+    let (scheduler, start) = (scheduler(2), now());
+    bench_all(&scheduler, 2);
+    let error = EgressLayer::new(&scheduler).layer(Script::default()).oneshot(get(URI)).await.unwrap_err();
+    assert!(error.is_refusal() && error.attempts().is_empty(), "{error}");
+    assert_eq!(now(), start);
 }
 
 /// Every exit is told to stay away from the shop.
@@ -251,6 +313,22 @@ async fn a_timeout_between_retry_and_lease_is_an_attempt_too() {
         .layer(ExitAwareRetryLayer::new(&scheduler))
         .timeout(Duration::from_secs(1))
         .layer(tower_egress::LeaseLayer::new(&scheduler))
+        .layer(tower_egress::ClassifyLayer::new())
+        .service(script.clone());
+    let response = stack.oneshot(get(URI)).await.unwrap();
+    let trail = response.extensions().get::<Served>().unwrap().trail();
+    assert_eq!(trail.len(), 2);
+    assert_eq!(trail[0].outcome, Outcome::Interrupted { phase: Phase::Head });
+    assert_ne!(trail[0].exit, trail[1].exit);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_timeout_between_lease_and_classify_is_an_attempt_too() {
+    let (scheduler, script) = (scheduler(8), Script::new([Step::Hang, status(200)]));
+    let stack = ServiceBuilder::new()
+        .layer(ExitAwareRetryLayer::new(&scheduler))
+        .layer(tower_egress::LeaseLayer::new(&scheduler))
+        .timeout(Duration::from_secs(1))
         .layer(tower_egress::ClassifyLayer::new())
         .service(script.clone());
     let response = stack.oneshot(get(URI)).await.unwrap();

@@ -48,6 +48,8 @@ pub(crate) enum Step {
     /// Fails with an error of an unknown type.
     Unknown,
     Hang,
+    /// Never answers, and uses up the task's budget whenever it is asked.
+    Greedy,
     /// Waits, then does something else.
     After(Duration, Box<Self>),
 }
@@ -138,6 +140,7 @@ where
                 Step::Fail(failure) => Err(ClientError(Some(failure))),
                 Step::Unknown => Err(ClientError(None)),
                 Step::Hang => std::future::pending().await,
+                Step::Greedy => poll_fn(use_up).await,
                 Step::After(..) => unreachable!("unwrapped above"),
             }
         })
@@ -169,6 +172,8 @@ pub(crate) enum Part {
     Yield,
     /// Pending for ever.
     Stall,
+    /// Pending for ever, and uses up the task's budget.
+    Greedy,
 }
 
 /// A response body that does what it is told, then ends.
@@ -206,12 +211,22 @@ impl Body for Page {
                 self.parts.push_front(Part::Stall);
                 Poll::Pending
             }
+            Some(Part::Greedy) => {
+                self.parts.push_front(Part::Greedy);
+                use_up(cx)
+            }
         }
     }
 
     fn is_end_stream(&self) -> bool {
         self.knows_its_end && self.parts.is_empty()
     }
+}
+
+/// As a busy socket does: takes all that tokio grants the task before it must yield.
+fn use_up<T>(cx: &mut Context<'_>) -> Poll<T> {
+    while std::pin::pin!(tokio::task::consume_budget()).poll(cx).is_ready() {}
+    Poll::Pending
 }
 
 /// Polls once.

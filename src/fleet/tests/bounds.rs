@@ -68,3 +68,41 @@ fn many_timers_at_once_refuse_nobody() {
     };
     assert_eq!(counts.on_trial, 500);
 }
+
+#[test]
+fn pairs_that_rest_no_more_and_those_of_forgotten_origins_make_room() {
+    let mut world = world(2, Bounds { pairs: 8, ..Bounds::default() });
+    for site in 0..8 {
+        let grant = world.at(&format!("{site}.test"), &LeaseRequest::per_request()).unwrap();
+        world.finish(&grant, limited(None));
+        world.pass(secs(5));
+    }
+    world.pass(secs(86_400)).once(&LeaseRequest::per_request(), BLOCKED);
+    assert_eq!(world.snapshot().uncooled, 0);
+
+    let mut world = self::world(2, Bounds { pairs: 4, origins: 2, ..Bounds::default() });
+    for site in 0..40 {
+        let grant = world.at(&format!("{site}.test"), &LeaseRequest::per_request()).unwrap();
+        world.finish(&grant, BLOCKED);
+        world.pass(secs(86_400));
+    }
+    assert_eq!(world.snapshot().uncooled, 0);
+}
+
+#[test]
+fn no_duration_is_too_long_or_too_short() {
+    for age in [Duration::ZERO, Duration::from_nanos(1), Duration::MAX] {
+        for deadline in [Duration::ZERO, Duration::MAX] {
+            let mut world = World::of(3);
+            let ask = LeaseRequest::new("k").windowed(age).deadline(deadline);
+            for _ in 0..4 {
+                let grant = world.lease(&ask);
+                world.finish(&grant, limited(Some(u64::MAX)));
+                world.pass(secs(5_000));
+            }
+            world.now = Time::MAX;
+            let _ = world.at("a.test", &ask);
+            assert_eq!(world.snapshot().exits.total, 3);
+        }
+    }
+}

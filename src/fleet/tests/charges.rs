@@ -32,10 +32,26 @@ fn one_request_burns_two_exits_and_no_more() {
     for _ in 0..4 {
         let grant = world.lease(&ask);
         world.finish(&grant, BLOCKED);
-        ask.trail.record(grant.receipt.exit, &BLOCKED);
+        ask.trail.record(grant.receipt.exit, &BLOCKED.into(), grant.receipt.charged);
     }
     assert_eq!(world.snapshot().origins[0].benched, 2);
     assert_eq!(world.snapshot().outcomes.blocked, 4, "all are counted");
+}
+
+#[test]
+fn an_exit_that_was_refused_uncharged_is_not_used_again_for_the_request() {
+    let mut world = World::of(3);
+    let mut ask = LeaseRequest::per_request();
+    for _ in 0..3 {
+        let grant = world.lease(&ask);
+        world.finish(&grant, BLOCKED);
+        ask.trail.record(grant.receipt.exit, &BLOCKED.into(), grant.receipt.charged);
+    }
+    let Err(Refusal::NoUsableExit { counts, .. }) = world.at("a.test", &ask) else {
+        panic!("all three have refused it")
+    };
+    assert_eq!((counts.cooling, counts.avoided), (2, 1));
+    world.once(&LeaseRequest::per_request(), Outcome::Ok);
 }
 
 #[test]
@@ -78,6 +94,7 @@ fn what_shares_a_burned_exit_leaves_it_too_and_other_origins_keep_it() {
 #[test]
 fn a_broken_body_amends_its_own_report_and_counts_once() {
     let mut world = World::of(1);
+    world.once(&LeaseRequest::per_request(), Outcome::Ok);
     let broken = Evidence::of(Outcome::Interrupted { phase: Phase::Body }).seen(Seen::Seen);
     for sent in 1..=6 {
         let grant = world.lease(&LeaseRequest::per_request());
@@ -85,9 +102,81 @@ fn a_broken_body_amends_its_own_report_and_counts_once() {
         world.report(&grant, broken);
         world.end(&grant);
         let snapshot = world.snapshot();
-        assert_eq!((snapshot.outcomes.ok, snapshot.outcomes.interrupted), (0, sent));
+        assert_eq!((snapshot.outcomes.ok, snapshot.outcomes.interrupted), (1, sent));
         assert_eq!(snapshot.origins[0].outcomes, snapshot.outcomes);
         assert_eq!(snapshot.exits.dead, u32::from(sent == 6), "six halves make three faults");
+    }
+}
+
+#[test]
+fn one_broken_site_kills_no_exit() {
+    let bad_gateway =
+        Evidence::of(Outcome::OriginError { status: http::StatusCode::BAD_GATEWAY }).seen(Seen::Unknown);
+    for evidence in [
+        Evidence::of(Outcome::Interrupted { phase: Phase::Head }),
+        Evidence::of(Outcome::Interrupted { phase: Phase::Body }).seen(Seen::Seen),
+        Evidence::of(Outcome::ProxyError { phase: Phase::OriginTls }).seen(Seen::Never),
+        bad_gateway,
+    ] {
+        let mut world = World::of(20);
+        for _ in 0..400 {
+            let grant = world.at("broken.test", &LeaseRequest::per_request()).unwrap();
+            world.finish(&grant, evidence);
+            world.pass(Duration::from_millis(10));
+        }
+        assert_eq!(world.snapshot().exits.dead, 0, "{evidence:?}");
+    }
+}
+
+#[test]
+fn an_exit_that_breaks_what_works_elsewhere_dies() {
+    let bad_gateway =
+        Evidence::of(Outcome::OriginError { status: http::StatusCode::BAD_GATEWAY }).seen(Seen::Unknown);
+    for evidence in
+        [Evidence::of(Outcome::ProxyError { phase: Phase::OriginTls }).seen(Seen::Never), bad_gateway]
+    {
+        let mut world = World::of(4);
+        let bad = exits(4)[0].id();
+        let mut through_bad = 0;
+        for n in 0..2_000 {
+            let grant = world.at(&format!("{}.test", n % 20), &LeaseRequest::per_request()).unwrap();
+            let is_bad = grant.receipt.exit == bad;
+            through_bad += u32::from(is_bad);
+            world.finish(&grant, if is_bad { evidence } else { Outcome::Ok.into() });
+            world.pass(Duration::from_millis(100));
+        }
+        assert!(through_bad < 100, "{through_bad} of 2000 through the bad exit");
+    }
+}
+
+#[test]
+fn what_is_blameless_is_counted_and_charges_nobody() {
+    let mut world = World::of(1);
+    world.once(&LeaseRequest::per_request(), Outcome::Ok);
+    for outcome in [REFUSED, Outcome::Interrupted { phase: Phase::Send }] {
+        for _ in 0..20 {
+            let grant = world.lease(&LeaseRequest::per_request());
+            world.finish(&grant, Evidence::of(outcome).blameless(true));
+        }
+    }
+    let snapshot = world.snapshot();
+    assert_eq!(
+        (snapshot.exits.dead, snapshot.outcomes.proxy_error, snapshot.outcomes.interrupted),
+        (0, 20, 20)
+    );
+}
+
+#[test]
+fn a_key_leaves_an_exit_that_answers_for_the_gateway() {
+    let mut world = World::of(10);
+    let bad_gateway =
+        Evidence::of(Outcome::OriginError { status: http::StatusCode::BAD_GATEWAY }).seen(Seen::Unknown);
+    let first = world.lease(&LeaseRequest::new("k"));
+    world.finish(&first, bad_gateway);
+    for _ in 0..30 {
+        let mut ask = LeaseRequest::new("k");
+        ask.trail.record(first.receipt.exit, &bad_gateway, true);
+        assert_ne!(world.pass(secs(10)).once(&ask, Outcome::Ok).receipt.exit, first.receipt.exit);
     }
 }
 

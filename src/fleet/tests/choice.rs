@@ -164,5 +164,22 @@ fn few_usable_of_many_are_all_found() {
     found.sort_unstable();
     left.sort_unstable();
     assert_eq!(found, left);
+    assert!(
+        seen.values().all(|uses| *uses > 60),
+        "each as often as the others, wherever it stands: {seen:?}"
+    );
     assert!(left.contains(&world.once(&LeaseRequest::new("k"), Outcome::Ok).receipt.exit));
+}
+
+#[test]
+fn neighbours_share_the_load_where_all_others_are_out() {
+    let mut world = World::of(1_000);
+    let mut ids: Vec<ExitId> = exits(1_000).iter().map(Exit::id).collect();
+    ids.sort_unstable();
+    for id in ids[..500].iter().chain(&ids[502..]) {
+        world.fleet.pool.kill_for_test(*id, world.now);
+    }
+    let through =
+        (0..200).filter(|_| world.lease(&LeaseRequest::per_request()).receipt.exit == ids[501]).count();
+    assert!((80..=120).contains(&through), "{through} of 200 that are all still out");
 }

@@ -136,6 +136,25 @@ fn a_hint_is_kept_as_given_and_only_ever_lengthens() {
 }
 
 #[test]
+fn a_late_hint_is_heard_also_where_the_gate_has_opened_since() {
+    for trial_passes in [true, false] {
+        let mut world = World::of(1);
+        let (slow, quick) =
+            (world.lease(&LeaseRequest::per_request()), world.lease(&LeaseRequest::per_request()));
+        world.pass(secs(1)).finish(&quick, limited(None));
+        world.pass(secs(3));
+        if trial_passes {
+            world.once(&LeaseRequest::per_request(), Outcome::Ok);
+        } else {
+            assert!(!world.fleet.pool.tick(world.now));
+        }
+        world.pass(secs(5)).finish(&slow, limited(Some(600)));
+        assert!(world.pass(secs(599)).at("a.test", &LeaseRequest::per_request()).is_err());
+        assert!(world.pass(secs(1)).lease(&LeaseRequest::per_request()).trial);
+    }
+}
+
+#[test]
 fn a_limited_pair_rests_a_second_and_longer_only_if_the_first_try_fails() {
     let mut world = World::of(1);
     let rest = |world: &mut World| match world.at("a.test", &LeaseRequest::per_request()) {
@@ -200,6 +219,7 @@ fn two_faults_are_enough_at_different_origins_within_half_a_minute() {
 #[test]
 fn a_slow_or_broken_answer_is_half_a_fault() {
     let mut world = World::of(1);
+    world.once(&LeaseRequest::per_request(), Outcome::Ok);
     for sent in 1..=6 {
         world.once(&LeaseRequest::per_request(), Outcome::Interrupted { phase: Phase::Head });
         assert_eq!(world.snapshot().exits.dead, u32::from(sent == 6));

@@ -1,6 +1,7 @@
 //! The fleet by its verbs, in virtual time.
 
 mod bounds;
+mod chaos;
 mod charges;
 mod choice;
 mod gates;

@@ -43,7 +43,7 @@ fn run(seed: u64) -> String {
             let outcome = outcomes()[draw(8, 8)];
             world.report(&grant, outcome);
             let mut ask = LeaseRequest::new("retry");
-            ask.trail.record(grant.receipt.exit, &outcome);
+            ask.trail.record(grant.receipt.exit, &outcome.into(), grant.receipt.charged);
             let deadline = world.now + secs(60);
             let evidence = outcome.into();
             let receipt = grant.receipt;

@@ -5,7 +5,7 @@ use crate::verdict::{Switch, Why};
 
 fn verdict(world: &mut World, grant: &Grant, ask: &LeaseRequest, outcome: Outcome) -> Verdict {
     let mut ask = ask.clone();
-    ask.trail.record(grant.receipt.exit, &outcome);
+    ask.trail.record(grant.receipt.exit, &outcome.into(), grant.receipt.charged);
     let question = RetryAsk {
         receipt: grant.receipt,
         evidence: outcome.into(),
@@ -29,16 +29,46 @@ fn a_blocked_request_goes_on_at_once_through_another_exit() {
 }
 
 #[test]
-fn with_no_other_exit_it_waits_for_the_first_one_or_stops_at_the_deadline() {
+fn with_no_other_exit_it_waits_for_the_first_one_within_its_patience() {
     let mut world = World::of(1);
     let ask = LeaseRequest::per_request();
     let grant = world.once(&ask, BLOCKED);
-    let Verdict::Retry { delay, .. } = verdict(&mut world, &grant, &ask, BLOCKED) else {
-        panic!("30 s are affordable")
+    assert_eq!(
+        verdict(&mut world, &grant, &ask, BLOCKED),
+        Verdict::Stop(Why::NoUsableExit),
+        "30 s is its patience"
+    );
+    let patient = ask.clone().patience(secs(60));
+    let Verdict::Retry { delay, .. } = verdict(&mut world, &grant, &patient, BLOCKED) else {
+        panic!("it can wait")
     };
-    assert!(delay >= secs(30), "{delay:?}");
-    let hurried = ask.deadline(secs(20));
+    assert!((secs(30)..secs(38)).contains(&delay), "{delay:?}");
+    let hurried = patient.deadline(secs(20));
     assert_eq!(verdict(&mut world, &grant, &hurried, BLOCKED), Verdict::Stop(Why::NoUsableExit));
+}
+
+#[test]
+fn a_pool_of_one_waits_about_as_long_as_it_is_asked_to() {
+    let mut world = World::of(1);
+    let ask = LeaseRequest::per_request();
+    let grant = world.once(&ask, limited(Some(1)));
+    let waits: Vec<_> = (0..20)
+        .map(|_| match verdict(&mut world, &grant, &ask, limited(Some(1))) {
+            Verdict::Retry { delay, .. } => delay,
+            Verdict::Stop(why) => panic!("{why}"),
+        })
+        .collect();
+    assert!(waits.iter().all(|wait| (secs(1)..secs(2)).contains(wait)), "{waits:?}");
+    assert!(waits.iter().any(|wait| *wait != waits[0]), "who waits together does not come back together");
+}
+
+#[test]
+fn the_only_living_exit_serves_its_own_retries() {
+    let mut world = World::of(2);
+    world.fleet.pool.kill_for_test(exits(2)[0].id(), world.now);
+    let ask = LeaseRequest::per_request();
+    let grant = world.once(&ask, REFUSED);
+    assert!(matches!(verdict(&mut world, &grant, &ask, REFUSED), Verdict::Retry { .. }));
 }
 
 #[test]
@@ -47,7 +77,7 @@ fn a_pool_of_one_serves_its_own_retries() {
     let mut ask = LeaseRequest::per_request();
     let grant = world.once(&ask, REFUSED);
     assert!(matches!(verdict(&mut world, &grant, &ask, REFUSED), Verdict::Retry { .. }));
-    ask.trail.record(grant.receipt.exit, &REFUSED);
+    ask.trail.record(grant.receipt.exit, &REFUSED.into(), true);
     assert_eq!(world.lease(&ask).receipt.exit, grant.receipt.exit);
 }
 
@@ -56,7 +86,7 @@ fn the_next_attempt_avoids_the_exit_that_failed_and_keeps_it_held() {
     let mut world = World::of(5);
     let mut ask = LeaseRequest::new("k");
     let held = world.once(&ask, REFUSED).receipt.exit;
-    ask.trail.record(held, &REFUSED);
+    ask.trail.record(held, &REFUSED.into(), true);
     let next = world.once(&ask, Outcome::Ok);
     assert_eq!(next.reason, Reason::Borrowed { from: held });
     assert_eq!(world.once(&LeaseRequest::new("k"), Outcome::Ok).receipt.exit, held);
