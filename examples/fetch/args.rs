@@ -7,7 +7,10 @@ use std::path::PathBuf;
 ///
 /// Without --proxies it starts a lab on loopback, where 16 of 40 exits misbehave, and fetches 400 pages from it.
 ///
-/// Exit status: 0 all pages fetched, 1 some not, 2 bad input, 130 interrupted.
+/// A page counts as fetched if the site answered for good: 404 and 410 are answers too. One whose body broke is asked for
+/// again, at most twice.
+///
+/// Exit status: 0 all pages fetched, 1 some not, or results could not be written, 2 bad input, 130 interrupted.
 #[derive(Parser, Clone, Debug)]
 #[command(name = "fetch", disable_version_flag = true)]
 pub(crate) struct Args {
@@ -23,7 +26,7 @@ pub(crate) struct Args {
     #[arg(value_name = "URL", requires = "proxies")]
     pub(crate) url: Vec<String>,
 
-    /// Appends results as JSON Lines; `-` is standard output, the default with --proxies
+    /// Appends results as JSON Lines, each on its way before the next page is counted; `-` is standard output, the default with --proxies
     #[arg(long, value_name = "FILE", help_heading = "What to keep")]
     pub(crate) output: Option<PathBuf>,
 

@@ -56,17 +56,16 @@ impl Crawl {
     }
 }
 
-/// Fetches every page, or as many as it can before Ctrl-C.
+/// Fetches every page, or as many as it can before somebody stops it.
 pub(crate) async fn run(world: &World, args: &Args, record: &mut Record) -> Crawl {
     let mut crawl = Crawl { wanted: world.urls.len(), ..Crawl::default() };
     let bar = bar(crawl.wanted);
     let (mut workers, mut pages) = start(world, args);
-    let stop = tokio::signal::ctrl_c();
-    tokio::pin!(stop);
+    let mut stop = std::pin::pin!(stopped());
     loop {
         tokio::select! {
             biased;
-            _ = &mut stop, if !crawl.interrupted => {
+            () = &mut stop, if !crawl.interrupted => {
                 // Requests on their way are dropped: each gives its lease back, and blames nobody.
                 crawl.interrupted = true;
                 workers.abort_all();
@@ -87,6 +86,28 @@ pub(crate) async fn run(world: &World, args: &Args, record: &mut Record) -> Craw
     while workers.join_next().await.is_some() {}
     bar.finish_and_clear();
     crawl
+}
+
+/// Ready at Ctrl-C, or when the system asks the program to end.
+async fn stopped() {
+    let interrupt = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending().await
+        }
+    };
+    #[cfg(unix)]
+    let terminate = async {
+        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+            Ok(mut signal) => signal.recv().await,
+            Err(_) => std::future::pending().await,
+        }
+    };
+    #[cfg(not(unix))]
+    let terminate = std::future::pending::<Option<()>>();
+    tokio::select! {
+        () = interrupt => {}
+        _ = terminate => {}
+    }
 }
 
 /// The workers, and where their pages come out; it closes when the last of them ends.

@@ -19,7 +19,7 @@ pub(crate) fn urls(args: &Args) -> Result<Vec<Uri>, BadInput> {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            urls.push(url(line).map_err(|what| BadInput(format!("{}:{number}: {what}", path.display())))?);
+            urls.push(url(line).map_err(|what| BadInput(format!("{}:{number}: {what}", name(path))))?);
         }
     }
     if urls.is_empty() {
@@ -30,19 +30,33 @@ pub(crate) fn urls(args: &Args) -> Result<Vec<Uri>, BadInput> {
 
 /// A file as text; `-` is standard input.
 pub(crate) fn read(path: &Path) -> Result<String, BadInput> {
-    let at = |error: std::io::Error| BadInput(format!("{}: cannot be read: {error}", path.display()));
-    if path == Path::new("-") {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map_err(at)?;
-        return Ok(text);
-    }
-    std::fs::read_to_string(path).map_err(at)
+    let name = name(path);
+    let mut bytes = Vec::new();
+    let got = match path == Path::new("-") {
+        true => std::io::stdin().read_to_end(&mut bytes),
+        false => std::fs::File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)),
+    };
+    got.map_err(|error| BadInput(format!("{name}: cannot be read: {error}")))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
+        BadInput(format!("{name}:{line}: is not UTF-8; save the file as UTF-8"))
+    })
+}
+
+fn name(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".into() } else { path.display().to_string() }
 }
 
 /// The message does not repeat the URL, which may hold a token.
 fn url(text: &str) -> Result<Uri, String> {
     // A fragment is the reader's; it is never sent.
     let sent = text.split('#').next().unwrap_or(text);
+    let lower = sent.to_ascii_lowercase();
+    let after = lower.strip_prefix("http://").or_else(|| lower.strip_prefix("https://"));
+    if after.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?', ':'])) {
+        return Err("names no host; write http://host/path".into());
+    }
     let uri: Uri = sent.parse().map_err(|error| format!("not a URL: {error}; write http://host/path"))?;
     match (uri.scheme_str(), uri.host()) {
         (Some("http" | "https"), Some(host)) if !host.is_empty() => {}

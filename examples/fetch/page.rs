@@ -5,8 +5,9 @@ use bytes::{Bytes, BytesMut};
 use http::{Request, StatusCode, Uri};
 use http_body_util::BodyExt as _;
 use serde::Serialize;
+use std::io::IsTerminal as _;
+use std::sync::Once;
 use std::time::{Duration, Instant};
-use tower::ServiceExt as _;
 use tower_egress::error::AttemptRecord;
 use tower_egress::{Body, EgressClient, Error, LeaseRequest, Next, Served};
 
@@ -50,58 +51,99 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// How often a page whose body broke is asked for again. It was sent with GET, so that is safe.
+const MENDS: u32 = 2;
+
 /// Fetches a page. While no exit is usable it waits, as long as the refusal says and the deadline allows.
 #[allow(clippy::disallowed_methods, reason = "a program may look at the clock")]
 pub(crate) async fn fetch(client: &EgressClient, uri: &Uri, ask: LeaseRequest, args: &Args) -> Page {
     let started = Instant::now();
-    let patience = started + Duration::from_secs(args.deadline.into());
+    let until = started + Duration::from_secs(args.deadline.into());
+    let (mut before, mut mends) = (Vec::new(), 0);
     let mut page = loop {
-        match answer(client, uri, ask.clone(), args).await {
-            Ok(page) => break page,
+        let left = until.saturating_duration_since(Instant::now());
+        let mut page = match answer(client, uri, ask.clone().deadline(left), args).await {
+            Ok((page, broken)) if !broken || mends == MENDS || Instant::now() >= until => break page,
+            Ok((page, _)) => {
+                mends += 1;
+                page
+            }
             Err(error) => match error.next() {
-                Next::At(time) if error.is_refusal() && time < patience => {
+                Next::At(time) if error.is_refusal() && time < until => {
+                    say_once(&error);
                     tokio::time::sleep_until(time.into()).await;
+                    Page::failed(uri, &error)
                 }
                 _ => break Page::failed(uri, &error),
             },
-        }
+        };
+        before.append(&mut page.attempts);
     };
+    before.append(&mut page.attempts);
+    page.attempts = before;
     page.ms = millis(started.elapsed());
     page
 }
 
-async fn answer(client: &EgressClient, uri: &Uri, ask: LeaseRequest, args: &Args) -> Result<Page, Error> {
+/// Without a terminal there is no progress to watch: the first wait is told, so that nobody thinks the program hangs.
+fn say_once(refusal: &Error) {
+    static SAID: Once = Once::new();
+    if !std::io::stderr().is_terminal() {
+        SAID.call_once(|| eprintln!("fetch: waits for an exit: {refusal}"));
+    }
+}
+
+/// A page, and whether its body broke.
+async fn answer(
+    client: &EgressClient,
+    uri: &Uri,
+    ask: LeaseRequest,
+    args: &Args,
+) -> Result<(Page, bool), Error> {
     let mut request = Request::new(Body::empty());
     *request.uri_mut() = uri.clone();
     request.extensions_mut().insert(ask);
-    let response = client.clone().oneshot(request).await?;
+    let response = client.send(request).await?;
     let status = response.status();
     let served = response.extensions().get::<Served>().cloned();
-    let (body, broken) = read(response.into_body(), args.max_body).await;
+    let (body, end) = read(response.into_body(), args.max_body).await;
     let mut page = Page::of(uri, Some(status), served.as_ref());
     page.bytes = body.len() as u64;
-    page.ok = broken.is_none() && served.is_some_and(|served| served.outcome().is_ok());
+    page.ok = end == End::Whole && served.is_some_and(|served| served.outcome().is_ok());
     page.body = args.body.then(|| String::from_utf8_lossy(&body).into_owned());
-    page.error = broken.or_else(|| (!page.ok).then(|| format!("answered with {status}")));
-    Ok(page)
+    let broken = matches!(end, End::Broken(_));
+    page.error = match end {
+        End::Broken(error) => Some(error),
+        End::TooLong => Some(format!("longer than --max-body {}", args.max_body)),
+        End::Whole => (!page.ok).then(|| format!("answered with {status}")),
+    };
+    Ok((page, broken))
 }
 
-/// The body, up to a bound, and what went wrong with it.
-async fn read(mut body: tower_egress::client::ResponseBody, most: u64) -> (Bytes, Option<String>) {
+/// How a body ended.
+#[derive(PartialEq, Eq)]
+enum End {
+    Whole,
+    TooLong,
+    Broken(String),
+}
+
+/// The body, up to a bound, and how it ended.
+async fn read(mut body: tower_egress::client::ResponseBody, most: u64) -> (Bytes, End) {
     let mut read = BytesMut::new();
     while let Some(frame) = body.frame().await {
         match frame {
             Ok(frame) => {
                 let Some(data) = frame.data_ref() else { continue };
                 if (read.len() + data.len()) as u64 > most {
-                    return (read.freeze(), Some(format!("longer than --max-body {most}")));
+                    return (read.freeze(), End::TooLong);
                 }
                 read.extend_from_slice(data);
             }
-            Err(error) => return (read.freeze(), Some(error.to_string())),
+            Err(error) => return (read.freeze(), End::Broken(error.to_string())),
         }
     }
-    (read.freeze(), None)
+    (read.freeze(), End::Whole)
 }
 
 impl Page {

@@ -56,9 +56,14 @@ impl World {
         let scheduler = builder.build()?;
         let mut client = ExitClient::builder();
         if let Some(path) = &args.roots {
-            client = client.roots_pem(input::read(path)?.as_bytes());
+            let named = |what| BadInput(format!("--roots {what}"));
+            client = client.roots_pem(input::read(path).map_err(named)?.as_bytes());
         }
-        let stack = EgressLayer::new(&scheduler).layer(client.build()?);
+        let client = client.build().map_err(|error| match &args.roots {
+            Some(path) => BadInput(format!("--roots {}: {error}", path.display())),
+            None => error.into(),
+        })?;
+        let stack = EgressLayer::new(&scheduler).layer(client);
         Ok(Self { scheduler, client: EgressClient::of(stack), exits, urls, lab })
     }
 }

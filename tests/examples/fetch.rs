@@ -4,6 +4,8 @@ use crate::built::{Folder, example};
 use std::fs;
 use std::io::Read as _;
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 use tower_egress::lab::{Behaviour, Lab, Reply};
 
 fn fetch(args: &[&str]) -> Output {
@@ -45,7 +47,7 @@ async fn with_a_list_and_urls_it_writes_a_line_a_page() {
     let proxies = folder.file("proxies.txt", &list(&lab));
     let urls = folder.file("urls.txt", &format!("# pages\n{}\n\n{}\n", lab.tls_url("/a"), lab.url("/gone")));
     let (roots, out) = (folder.file("ca.pem", lab.ca_pem()), folder.path().join("out.jsonl"));
-    fs::write(&out, "{\"kept\":true}\n").expect("an earlier result");
+    fs::write(&out, "{\"kept\":true}").expect("an earlier result, whose newline was lost");
 
     let (proxies, urls, no) = (proxies.display().to_string(), urls.display().to_string(), lab.url("/no"));
     let (roots, path) = (roots.display().to_string(), out.display().to_string());
@@ -95,6 +97,9 @@ fn bad_input_is_one_clear_line_with_file_and_line_and_no_secret() {
     let bad = folder.file("bad.txt", "127.0.0.1:1\nuser:secret@\n").display().to_string();
     let empty = folder.file("empty.txt", "# nothing\n").display().to_string();
     let urls = folder.file("urls.txt", "http://a.test/\nftp://secret@b.test/\n").display().to_string();
+    let latin = folder.path().join("latin.txt");
+    fs::write(&latin, b"http://a.test/\n# caf\xc3\xa9\nhttp://a.test/caf\xe9\n").expect("a file");
+    let latin = latin.display().to_string();
     let url = "http://a.test/";
     for (args, expected) in [
         (vec!["--proxies", "no/such/file", url], "no/such/file: exit list cannot be read".to_owned()),
@@ -109,6 +114,12 @@ fn bad_input_is_one_clear_line_with_file_and_line_and_no_secret() {
             "no/such/folder/out: cannot be written".to_owned(),
         ),
         (vec!["--proxies", &good, "--roots", &empty, url], "holds no certificate".to_owned()),
+        (vec!["--proxies", &good, "--roots", &empty, url], format!("--roots {empty}: ")),
+        (vec!["--proxies", &good, "--roots", "no/ca", url], "--roots no/ca: cannot be read".to_owned()),
+        (vec!["--proxies", &good, "http://"], "URL 1: names no host".to_owned()),
+        (vec!["--proxies", &good, "https:///secret"], "URL 1: names no host".to_owned()),
+        (vec!["--proxies", &good, "http://:80/"], "URL 1: names no host".to_owned()),
+        (vec!["--proxies", &good, "--urls", &latin], format!("{latin}:3: is not UTF-8")),
         (vec![url], "--proxies".to_owned()),
         (vec!["--concurrency", "0"], "--concurrency".to_owned()),
     ] {
@@ -127,14 +138,74 @@ fn help_tells_the_options_and_the_exit_status() {
     let output = fetch(&["--help"]);
     let help = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success());
-    for word in ["--proxies", "--urls", "--output", "--concurrency", "--hold", "130 interrupted"] {
+    assert!(
+        help.split_whitespace().collect::<Vec<_>>().join(" ").contains("or results could not be written")
+    );
+    for word in
+        ["--proxies", "--urls", "--output", "--concurrency", "--hold", "130 interrupted", "404 and 410"]
+    {
         assert!(help.contains(word), "{word}: {help}");
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_whose_body_broke_is_asked_for_again() {
+    let lab = Lab::builder().fine(8).start().await.expect("a lab");
+    let asked = AtomicU32::new(0);
+    lab.origin().respond(move |seen| {
+        let page = Reply::page("price list");
+        let whole = seen.path() == "/twice" && asked.fetch_add(1, Ordering::Relaxed) == 2;
+        if whole { page } else { page.cut_after(4) }
+    });
+    let folder = Folder::new();
+    let proxies = folder.file("proxies.txt", &list(&lab)).display().to_string();
+    let (twice, always) = (lab.url("/twice"), lab.url("/always"));
+    let args = ["--proxies", &proxies, "--concurrency", "1", "--body", &twice, &always];
+    let output = tokio::task::block_in_place(|| fetch(&args));
+    let out = String::from_utf8(output.stdout.clone()).expect("text");
+    let pages: Vec<serde_json::Value> =
+        out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!((pages[0]["ok"].as_bool(), pages[0]["body"].as_str()), (Some(true), Some("price list")));
+    let outcomes = |page: &serde_json::Value| {
+        let attempts = page["attempts"].as_array().expect("attempts").clone();
+        attempts
+            .iter()
+            .map(|attempt| attempt["outcome"].as_str().expect("text").to_owned())
+            .collect::<Vec<_>>()
+    };
+    let broken = "interrupted (answer body)";
+    assert_eq!(outcomes(&pages[0]), [broken, broken, "ok"]);
+    assert_eq!((pages[1]["ok"].as_bool(), pages[1]["bytes"].as_u64()), (Some(false), Some(4)));
+    assert_eq!(outcomes(&pages[1]), [broken; 3], "at most two more times");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_wait_for_an_exit_is_told_where_there_is_no_terminal() {
+    let lab = Lab::builder().fine(1).start().await.expect("a lab");
+    // The first page learns too late that its exit must rest; the second finds it resting.
+    let slow_down = Reply::new(http::StatusCode::TOO_MANY_REQUESTS).retry_after(Duration::from_secs(2));
+    lab.origin().page("/first", slow_down.after(Duration::from_secs(1)));
+    let folder = Folder::new();
+    let proxies = folder.file("proxies.txt", &list(&lab)).display().to_string();
+    let (first, second, third) = (lab.url("/first"), lab.url("/second"), lab.url("/third"));
+    let pages = [first.as_str(), second.as_str(), third.as_str()];
+    let args = [&["--proxies", &proxies, "--concurrency", "1", "--deadline", "3"], &pages[..]].concat();
+    let output = tokio::task::block_in_place(|| fetch(&args));
+    let said = said(&output);
+    assert!(said.contains("2 of 3 fetched"), "{said}");
+    assert_eq!(said.matches("fetch: waits for an exit: no usable exit for").count(), 1, "{said}");
+}
+
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
-async fn an_interrupt_keeps_what_is_there() {
+async fn a_stop_keeps_what_is_there() {
+    for signal in ["-INT", "-TERM"] {
+        stop_with(signal).await;
+    }
+}
+
+#[cfg(unix)]
+async fn stop_with(signal: &str) {
     let lab = Lab::builder().exits(2, Behaviour::fine()).start().await.expect("a lab");
     lab.origin().page("/hangs", Reply::hang());
     let folder = Folder::new();
@@ -155,7 +226,7 @@ async fn an_interrupt_keeps_what_is_there() {
             line.push(byte[0]);
         }
         let pid = program.id().to_string();
-        assert!(Command::new("kill").args(["-INT", &pid]).status().expect("kill runs").success());
+        assert!(Command::new("kill").args([signal, &pid]).status().expect("kill runs").success());
         (line, program.wait_with_output().expect("it ends"))
     });
     let first: serde_json::Value = serde_json::from_slice(&result.0).expect("a whole line");
