@@ -1,6 +1,7 @@
 //! Why no lease was given, and what would cure it.
 
 use super::Next;
+use crate::exit::ExitId;
 use crate::request::Origin;
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -17,13 +18,15 @@ pub struct UnusableCounts {
     pub on_trial: u32,
     /// Refused for this request before, which has burned its share of exits.
     pub avoided: u32,
+    /// Held by somebody else alone.
+    pub reserved: u32,
 }
 
 impl UnusableCounts {
     /// How many exits could not serve.
     #[must_use]
     pub const fn total(&self) -> u32 {
-        self.dead + self.cooling + self.on_trial + self.avoided
+        self.dead + self.cooling + self.on_trial + self.avoided + self.reserved
     }
 }
 
@@ -34,6 +37,7 @@ impl fmt::Display for UnusableCounts {
             (self.cooling, "cooling"),
             (self.on_trial, "on trial"),
             (self.avoided, "refused for this request before"),
+            (self.reserved, "held by somebody else alone"),
         ];
         let mut comma = "";
         for (count, name) in named.into_iter().filter(|(count, _)| *count > 0) {
@@ -68,6 +72,15 @@ pub enum LeaseError {
         /// How long that was away when the lease was refused.
         retry_in: Duration,
     },
+    /// The exit that an identity holds is lost, and its request does not move unasked. Nothing was sent.
+    Moved {
+        /// The exit that was held.
+        from: ExitId,
+        /// The exit that would come next.
+        to: ExitId,
+        /// What to accept the move with: [`LeaseRequest::generation`](crate::LeaseRequest::generation).
+        generation: u32,
+    },
     /// The request's deadline has passed.
     DeadlinePassed,
     /// The request carries no [`LeaseRequest`](crate::LeaseRequest).
@@ -82,7 +95,7 @@ impl LeaseError {
     pub const fn retry_in(&self) -> Option<Duration> {
         match self {
             Self::NoUsableExit { retry_in, .. } | Self::Busy { retry_in, .. } => Some(*retry_in),
-            Self::DeadlinePassed | Self::NoLeaseRequest | Self::Misuse(_) => None,
+            Self::Moved { .. } | Self::DeadlinePassed | Self::NoLeaseRequest | Self::Misuse(_) => None,
         }
     }
 
@@ -91,7 +104,7 @@ impl LeaseError {
     pub const fn next(&self) -> Next {
         match self {
             Self::NoUsableExit { retry_at, .. } | Self::Busy { retry_at, .. } => Next::At(*retry_at),
-            Self::DeadlinePassed => Next::Never,
+            Self::Moved { .. } | Self::DeadlinePassed => Next::Never,
             Self::NoLeaseRequest | Self::Misuse(_) => Next::Bug,
         }
     }
@@ -105,6 +118,11 @@ impl fmt::Display for LeaseError {
                 write!(f, "no usable exit for {origin} ({counts}); one may serve in {seconds:.1} s, or add exits")
             }
             Self::Busy { bound, .. } => write!(f, "{bound}; run fewer requests at once, or raise the bound"),
+            Self::Moved { from, to, generation } => write!(
+                f,
+                "the identity's exit {from} is lost and {to} would come next; drop what is bound to the old address, then \
+                 accept with LeaseRequest::generation({generation})"
+            ),
             Self::DeadlinePassed => f.write_str("the request's deadline has passed; raise it, or ask for less at once"),
             Self::NoLeaseRequest => f.write_str(
                 "the request carries no LeaseRequest; insert one into its extensions, or give the layer one with \

@@ -15,9 +15,10 @@ pub use crate::pool::{Reason, Receipt};
 use crate::draw::{Stream, draw};
 use crate::exit::Exit;
 use crate::outcome::{Evidence, Outcome, Phase};
-use crate::pool::{BindingIx, Choice, ExitIx, LeaseId, OriginIx, Pool, Unusable};
+use crate::pool::{BindingIx, Choice, ExitIx, LeaseId, NoExit, OriginIx, Pool};
 use crate::request::{LeaseRequest, Origin, Time};
 use crate::verdict::{Facts, RetryRules, Verdict};
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 /// One request burns at most as many exits; further refusals of it go uncharged. A page that everybody is refused must not
@@ -93,10 +94,16 @@ impl Fleet {
     }
 
     fn place(&mut self, now: Time, ask: &LeaseRequest, origin: OriginIx) -> Result<Placed, Refusal> {
-        let choice = self.choose(now, ask, origin).map_err(|none| {
-            self.refusals.no_usable_exit += 1;
-            self.refusals.last = none.counts;
-            Refusal::NoUsableExit { retry_at: none.retry_at, counts: none.counts }
+        let choice = self.choose(now, ask, origin).map_err(|none| match none {
+            NoExit::Unusable { retry_at, counts } => {
+                self.refusals.no_usable_exit += 1;
+                self.refusals.last = counts;
+                Refusal::NoUsableExit { retry_at, counts }
+            }
+            NoExit::Moved { from, to, generation } => {
+                self.refusals.moved += 1;
+                Refusal::Moved { from, to, generation }
+            }
         })?;
         let binding = self.pool.bind(now, ask, origin, &choice);
         Ok((choice.exit, binding, choice.reason))
@@ -104,10 +111,10 @@ impl Fleet {
 
     /// Runs the timers that are due before it refuses anybody.
     #[inline]
-    fn choose(&mut self, now: Time, ask: &LeaseRequest, origin: OriginIx) -> Result<Choice, Unusable> {
+    fn choose(&mut self, now: Time, ask: &LeaseRequest, origin: OriginIx) -> Result<Choice, NoExit> {
         for _ in 0..TICKS {
             match self.pool.choose(now, ask, origin) {
-                Err(_) if self.pool.tick(now) => {}
+                Err(NoExit::Unusable { .. }) if self.pool.tick(now) => {}
                 Err(_) => break,
                 Ok(choice) => return Ok(choice),
             }
@@ -165,7 +172,12 @@ impl Fleet {
         let facts = Facts {
             evidence: ask.evidence,
             heat_next: next.as_ref().ok().map(|choice| self.pool.heat(now, choice.exit, origin)),
-            soonest: next.err().map_or(Duration::ZERO, |none| none.retry_at.since(now)),
+            soonest: match next {
+                Ok(_) => Duration::ZERO,
+                Err(NoExit::Unusable { retry_at, .. }) => retry_at.since(now),
+                Err(NoExit::Moved { .. }) => Duration::MAX,
+            },
+            max_sends: ask.ask.max_sends.map_or(self.rules.max_sends(), NonZeroU32::get),
             sends: ask.ask.trail.sends,
             repeatable: ask.repeatable,
             replayable: ask.replayable,

@@ -1,7 +1,7 @@
 //! The values that go in and out of the fleet.
 
 use crate::error::UnusableCounts;
-use crate::exit::Route;
+use crate::exit::{ExitId, Route};
 use crate::outcome::Evidence;
 use crate::pool::{Reason, Receipt};
 use crate::request::{LeaseRequest, Time};
@@ -34,6 +34,7 @@ pub(crate) struct Grant {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Refusal {
     NoUsableExit { retry_at: Time, counts: UnusableCounts },
+    Moved { from: ExitId, to: ExitId, generation: u32 },
     Busy { bound: &'static str, retry_at: Time },
 }
 

@@ -1,10 +1,10 @@
-//! Bindings: which exit a key holds at an origin, and since when.
+//! Bindings: which exit a holder holds, where, and since when.
 
 use super::exits::ExitIx;
-use super::origins::OriginIx;
+use super::origins::{OriginIx, OriginRecord};
 use super::slab::{Slab, Slot};
-use crate::draw::{Stream, draw};
-use crate::request::{Key, Time};
+use crate::draw::{Stream, draw, mix, text};
+use crate::request::{Affinity, Key, LeaseRequest, Scope, Time};
 use hashbrown::{Equivalent, HashMap};
 use std::hash::{Hash, Hasher};
 use std::num::NonZeroU32;
@@ -13,13 +13,101 @@ use std::time::Duration;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct BindingIx(Slot);
 
+/// Who holds an exit, and where: the name under which a binding is found.
+#[derive(Clone, Copy)]
+pub(super) struct Holder<'a> {
+    kind: Affinity,
+    name: &'a str,
+    /// The origin; `ALL` if the exit is held at all of them.
+    place: u64,
+}
+
+const ALL: u64 = u64::MAX;
+
+impl<'a> Holder<'a> {
+    #[inline]
+    pub(super) fn of(ask: &'a LeaseRequest, origin: OriginIx) -> Self {
+        let name = match ask.affinity {
+            Affinity::Key => ask.key.as_str(),
+            Affinity::Worker => ask.worker.as_ref().map_or("", Key::as_str),
+            Affinity::Origin | Affinity::RoundRobin => "",
+        };
+        let place = if ask.held_at() == Scope::PerOrigin { origin.as_u64() } else { ALL };
+        Self { kind: ask.affinity, name, place }
+    }
+
+    /// A hash that is the same in every process.
+    pub(super) fn entity(self, record: &OriginRecord) -> u64 {
+        let place = if self.place == ALL { 0 } else { record.hash };
+        mix(text(self.name) ^ place ^ (self.kind as u64) << 56)
+    }
+
+    fn name(ask: &LeaseRequest) -> Key {
+        match ask.affinity {
+            Affinity::Key => ask.key.clone(),
+            Affinity::Worker => ask.worker.clone().unwrap_or_else(|| Key::from("")),
+            Affinity::Origin | Affinity::RoundRobin => Key::from(""),
+        }
+    }
+}
+
+impl Hash for Holder<'_> {
+    /// Two writes where the parts' own would be four.
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write(self.name.as_bytes());
+        state.write_u64(self.place ^ (self.kind as u64) << 60);
+    }
+}
+
+/// The same, owned.
+struct Held {
+    kind: Affinity,
+    name: Key,
+    place: u64,
+}
+
+impl Held {
+    fn holder(&self) -> Holder<'_> {
+        Holder { kind: self.kind, name: self.name.as_str(), place: self.place }
+    }
+}
+
+impl Hash for Held {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.holder().hash(state);
+    }
+}
+
+impl Equivalent<Held> for Holder<'_> {
+    #[inline]
+    fn equivalent(&self, held: &Held) -> bool {
+        let name = held.name.as_str();
+        // Clones share their text, and most comparisons are of clones.
+        self.place == held.place
+            && self.kind == held.kind
+            && (std::ptr::eq(self.name, name) || self.name == name)
+    }
+}
+
+impl PartialEq for Held {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        self.holder().equivalent(other)
+    }
+}
+
+impl Eq for Held {}
+
 pub(crate) struct Binding {
-    key: Key,
-    origin: OriginIx,
-    /// A hash of key and origin that is the same in every process.
+    kind: Affinity,
+    name: Key,
+    place: u64,
+    /// A hash of the holder that is the same in every process.
     pub(super) entity: u64,
     pub(super) exit: ExitIx,
-    /// The exit was lost: the next lease moves.
+    /// The exit was burned under it: who may move leaves.
     pub(super) lost: bool,
     pub(super) generation: u32,
     /// The length of its window, and when that window ends.
@@ -30,44 +118,7 @@ pub(crate) struct Binding {
     last_used: Time,
 }
 
-/// What is held: by whom, and at which origin. Found by its borrowed twin.
-struct Held(Key, OriginIx);
-
-struct HeldBy<'a>(&'a Key, OriginIx);
-
-impl Hash for HeldBy<'_> {
-    /// Two writes where the parts' own would be four.
-    #[inline]
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write(self.0.as_str().as_bytes());
-        state.write_u64(self.1.as_u64());
-    }
-}
-
-impl Hash for Held {
-    #[inline]
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        HeldBy(&self.0, self.1).hash(state);
-    }
-}
-
-impl Equivalent<Held> for HeldBy<'_> {
-    #[inline]
-    fn equivalent(&self, held: &Held) -> bool {
-        self.1 == held.1 && *self.0 == held.0
-    }
-}
-
-impl PartialEq for Held {
-    #[inline]
-    fn eq(&self, other: &Self) -> bool {
-        HeldBy(&self.0, self.1).equivalent(other)
-    }
-}
-
-impl Eq for Held {}
-
-/// Where a key is put, and until when.
+/// Where a holder is put, and until when.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) entity: u64,
@@ -91,26 +142,33 @@ impl Binding {
 }
 
 pub(crate) struct Bindings {
-    by_key: HashMap<Held, BindingIx>,
+    by_holder: HashMap<Held, BindingIx>,
     slab: Slab<Binding>,
 }
 
+/// How many bindings an eviction looks at.
+const LOOK: usize = 16;
+
 impl Bindings {
     pub(super) fn new(cap: usize) -> Self {
-        Self { by_key: HashMap::new(), slab: Slab::new(cap) }
+        Self { by_holder: HashMap::new(), slab: Slab::new(cap) }
     }
 
     #[inline]
-    pub(super) fn find(&self, key: &Key, origin: OriginIx) -> Option<(BindingIx, &Binding)> {
-        let ix = *self.by_key.get(&HeldBy(key, origin))?;
+    pub(super) fn find(&self, holder: Holder<'_>) -> Option<(BindingIx, &Binding)> {
+        let ix = *self.by_holder.get(&holder)?;
         Some((ix, self.slab.get(ix.0)?))
     }
 
     /// As [`find`](Self::find), to change it.
     #[inline]
-    pub(super) fn find_mut(&mut self, key: &Key, origin: OriginIx) -> Option<(BindingIx, &mut Binding)> {
-        let ix = *self.by_key.get(&HeldBy(key, origin))?;
+    pub(super) fn find_mut(&mut self, holder: Holder<'_>) -> Option<(BindingIx, &mut Binding)> {
+        let ix = *self.by_holder.get(&holder)?;
         Some((ix, self.slab.get_mut(ix.0)?))
+    }
+
+    pub(super) fn until(&self, ix: BindingIx) -> Option<Time> {
+        self.slab.get(ix.0).map(|binding| binding.until)
     }
 
     pub(super) fn get_mut(&mut self, ix: BindingIx) -> Option<&mut Binding> {
@@ -124,17 +182,21 @@ impl Bindings {
         }
     }
 
-    /// Binds the key to an exit, in place of what it held. A full table forgets the least recently used of a few.
+    /// Binds the holder to an exit; returns the exit that is bound by one less now. A full table forgets the least recently
+    /// used of a few.
     pub(super) fn bind(
         &mut self,
         now: Time,
-        key: &Key,
+        ask: &LeaseRequest,
         origin: OriginIx,
         Place { entity, exit, generation, length, until }: Place,
-    ) -> Option<BindingIx> {
+    ) -> Option<(BindingIx, Option<(BindingIx, ExitIx)>)> {
+        let holder = Holder::of(ask, origin);
+        let name = Holder::name(ask);
         let fresh = Binding {
-            key: key.clone(),
-            origin,
+            kind: holder.kind,
+            name: name.clone(),
+            place: holder.place,
             entity,
             exit,
             lost: false,
@@ -145,17 +207,23 @@ impl Bindings {
             uses: 1,
             last_used: now,
         };
-        if let Some(ix) = self.by_key.get(&HeldBy(key, origin)) {
-            *self.slab.get_mut(ix.0)? = fresh;
-            return Some(*ix);
+        if let Some(ix) = self.by_holder.get(&holder).copied() {
+            let old = std::mem::replace(self.slab.get_mut(ix.0)?, fresh);
+            return Some((ix, Some((ix, old.exit))));
         }
-        if self.slab.is_full() {
-            let gone = self.slab.evict(16, |binding| Some(binding.last_used))?;
-            self.by_key.remove(&HeldBy(&gone.key, gone.origin));
-        }
+        let gone = self.make_room();
         let ix = BindingIx(self.slab.insert(fresh)?);
-        self.by_key.insert(Held(key.clone(), origin), ix);
-        Some(ix)
+        self.by_holder.insert(Held { kind: holder.kind, name, place: holder.place }, ix);
+        Some((ix, gone))
+    }
+
+    fn make_room(&mut self) -> Option<(BindingIx, ExitIx)> {
+        if !self.slab.is_full() {
+            return None;
+        }
+        let (slot, gone) = self.slab.evict(LOOK, |binding| Some(binding.last_used))?;
+        self.by_holder.remove(&Holder { kind: gone.kind, name: gone.name.as_str(), place: gone.place });
+        Some((BindingIx(slot), gone.exit))
     }
 }
 

@@ -40,23 +40,23 @@ impl Bits {
     }
 }
 
-/// Two sets, and how large the pool is.
+/// Sets of exits that are out, and how large the pool is.
 #[derive(Clone, Copy)]
 pub(crate) struct Out<'a> {
-    pub(crate) sets: (&'a Bits, &'a Bits),
+    pub(crate) sets: [&'a Bits; 3],
     pub(crate) len: usize,
 }
 
 impl Out<'_> {
-    /// The exits of a word that are in neither set.
+    /// The exits of a word that are in no set.
     fn open(self, at: usize) -> u64 {
-        let (a, b) = self.sets;
+        let [a, b, c] = self.sets;
         let left = self.len - at * 64;
         let inside = if left < 64 { !(!0 << left) } else { !0 };
-        !(a.word(at) | b.word(at)) & inside
+        !(a.word(at) | b.word(at) | c.word(at)) & inside
     }
 
-    /// A uniform one of those in neither set, by `pick` of how many there are; else the next after it that suits. Costs two
+    /// A uniform one of those in no set, by `pick` of how many there are; else the next after it that suits. Costs two
     /// steps for each 64 exits.
     pub(crate) fn any(self, pick: impl Fn(usize) -> usize, suits: impl Fn(usize) -> bool) -> Option<usize> {
         let words = self.len.div_ceil(64);
@@ -78,8 +78,8 @@ impl Out<'_> {
         None
     }
 
-    /// The first at or after `from`, going round, that is in neither set and suits.
-    fn first(self, from: usize, suits: impl Fn(usize) -> bool) -> Option<usize> {
+    /// The first at or after `from`, going round, that is in no set and suits.
+    pub(crate) fn first(self, from: usize, suits: impl Fn(usize) -> bool) -> Option<usize> {
         let words = self.len.div_ceil(64);
         for step in 0..=words {
             let at = (from / 64 + step) % words;
@@ -108,9 +108,9 @@ mod tests {
     #[test]
     fn a_walk_goes_round_once_and_meets_every_exit_once() {
         for len in [1, 63, 64, 65, 200] {
-            let (mut a, b) = (Bits::default(), Bits::default());
+            let (mut a, b, c) = (Bits::default(), Bits::default(), Bits::default());
             a.set(len / 2, true, len);
-            let out = Out { sets: (&a, &b), len };
+            let out = Out { sets: [&a, &b, &c], len };
             for from in 0..len {
                 let met = std::cell::RefCell::new(Vec::new());
                 let none = out.first(from, |index| {
@@ -127,10 +127,10 @@ mod tests {
 
     #[test]
     fn each_rank_is_another_exit() {
-        let (mut a, mut b) = (Bits::default(), Bits::default());
+        let (mut a, mut b, c) = (Bits::default(), Bits::default(), Bits::default());
         (0..200).filter(|index| index % 7 != 0).for_each(|index| a.set(index, true, 200));
         b.set(14, true, 200);
-        let out = Out { sets: (&a, &b), len: 200 };
+        let out = Out { sets: [&a, &b, &c], len: 200 };
         let all: Vec<_> = (0..28).map(|rank| out.any(|open| rank.min(open - 1), |_| true).unwrap()).collect();
         let expected: Vec<usize> = (0..200).filter(|index| index % 7 == 0 && *index != 14).collect();
         assert_eq!(all, expected);

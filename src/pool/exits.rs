@@ -1,5 +1,6 @@
 //! Exits, and when one is dead. Dead is dead for every origin; a refusal by one origin never comes here.
 
+use super::bindings::BindingIx;
 use super::gate::Gate;
 use super::origins::OriginIx;
 use crate::exit::{Exit, ExitId};
@@ -11,9 +12,9 @@ use std::time::Duration;
 pub(crate) struct ExitIx(pub(super) u32);
 
 impl ExitIx {
-    #[cfg(test)]
-    pub(crate) const fn at(index: u32) -> Self {
-        Self(index)
+    /// A pool holds fewer exits than a u32 counts.
+    pub(crate) fn at(index: usize) -> Self {
+        Self(u32::try_from(index).unwrap_or(u32::MAX))
     }
 
     pub(super) const fn index(self) -> usize {
@@ -36,6 +37,10 @@ pub(crate) struct ExitRecord {
     pub(crate) exit: Exit,
     pub(super) gate: Gate,
     pub(super) in_flight: u32,
+    /// How many bindings hold it.
+    pub(super) bound: u32,
+    /// The binding that holds it alone, and until when.
+    pub(super) owner: Option<(BindingIx, Time)>,
     faults: f32,
     last_fault: Option<(OriginIx, Time)>,
     apart: bool,
@@ -49,6 +54,8 @@ impl ExitRecord {
             exit,
             gate: Gate::OPEN,
             in_flight: 0,
+            bound: 0,
+            owner: None,
             faults: 0.0,
             last_fault: None,
             apart: false,

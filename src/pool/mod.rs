@@ -15,9 +15,11 @@ mod receipt;
 mod ring;
 mod slab;
 mod timers;
+mod unusable;
+mod view;
 
 pub(crate) use bindings::BindingIx;
-pub(crate) use choose::{Choice, Unusable};
+pub(crate) use choose::{Choice, NoExit};
 pub(crate) use describe::{OriginFacts, PairFacts};
 pub(crate) use exits::ExitIx;
 pub(crate) use origins::OriginIx;
@@ -65,6 +67,10 @@ pub(crate) struct Pool {
     ring: Ring,
     /// Exits that admit nobody, and when each dead one's rest is over.
     down: Bits,
+    /// Exits that one binding holds alone.
+    owned: Bits,
+    /// Whose turn it is, where exits take turns.
+    turn: u32,
     dead: BTreeSet<(Time, u32)>,
     origins: Origins,
     pairs: Pairs,
@@ -88,6 +94,8 @@ impl Pool {
             ring: Ring::new(exits.iter().map(Exit::id)),
             exits: exits.into_iter().map(ExitRecord::new).collect(),
             down: Bits::default(),
+            owned: Bits::default(),
+            turn: 0,
             dead: BTreeSet::new(),
             origins: Origins::new(bounds.origins),
             pairs: Pairs::new(bounds.pairs),
@@ -116,6 +124,7 @@ impl Pool {
             match self.timers.due(now) {
                 None => return false,
                 Some(Due::Exit(exit)) => self.with_exit(exit, |record| record.gate.due(now)),
+                Some(Due::Owner(exit)) => self.set_owner(exit, None),
                 Some(Due::Pair(slot)) => {
                     if self.with_pair(slot, |pair| pair.gate.due(now)).is_none() {
                         self.timers.forget(Due::Pair(slot));
@@ -182,6 +191,14 @@ impl Pool {
         }
     }
 
+    /// Gives an exit to one binding alone, or back to all.
+    fn set_owner(&mut self, exit: ExitIx, owner: Option<(BindingIx, Time)>) {
+        let before = std::mem::replace(&mut self.exits[exit.index()].owner, owner);
+        let until = |owner: Option<(BindingIx, Time)>| owner.map(|(_, until)| until);
+        self.timers.reset(Due::Owner(exit), until(before), until(owner));
+        self.owned.set(exit.index(), owner.is_some(), self.exits.len());
+    }
+
     /// Every change of an exit's gate goes through here, so that bits and timers agree with it.
     fn with_exit<T>(&mut self, exit: ExitIx, change: impl FnOnce(&mut ExitRecord) -> T) -> T {
         let record = &mut self.exits[exit.index()];
@@ -224,7 +241,7 @@ impl Pool {
     pub(crate) fn kill_for_test(&mut self, id: ExitId, now: Time) {
         let at = self.exits.iter().position(|exit| exit.id() == id).unwrap();
         let until = now + std::time::Duration::from_secs(1_000);
-        self.with_exit(ExitIx::at(u32::try_from(at).unwrap()), |record| record.gate.shut(now, until));
+        self.with_exit(ExitIx::at(at), |record| record.gate.shut(now, until));
     }
 
     pub(crate) const fn seed(&self) -> u64 {

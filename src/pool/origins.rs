@@ -60,7 +60,7 @@ impl Origins {
             let idle = |record: &OriginRecord| {
                 (record.in_flight == 0 && record.benched.len() == 0).then_some(record.last_used)
             };
-            let gone = self.slab.evict(LOOK, idle)?;
+            let (_, gone) = self.slab.evict(LOOK, idle)?;
             self.by_name.remove(&gone.name);
             self.gone += gone.counts;
         }

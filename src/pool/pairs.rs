@@ -106,7 +106,7 @@ impl Pairs {
                 let cold = pair.gate.state().admits() && pair.strikes(now) <= COLD_STRIKES;
                 (cold || gone(pair.origin)).then(|| pair.heat.at())
             };
-            let old = self.slab.evict(64, cold)?;
+            let (_, old) = self.slab.evict(64, cold)?;
             self.by_place.remove(&(old.exit, old.origin));
         }
         let slot = self.slab.insert(Pair {

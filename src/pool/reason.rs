@@ -20,6 +20,8 @@ pub enum Reason {
         /// The exit that stays held.
         from: ExitId,
     },
+    /// It was its turn.
+    Turn,
     /// Nothing is held: the better of two drawn at random.
     Picked,
     /// Nothing is held: few exits were usable, and this was the first one found.
@@ -35,6 +37,7 @@ impl Reason {
             Self::Placed => "placed",
             Self::Moved { .. } => "moved",
             Self::Borrowed { .. } => "borrowed",
+            Self::Turn => "turn",
             Self::Picked => "picked",
             Self::Found => "found",
         }

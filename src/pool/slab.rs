@@ -75,8 +75,8 @@ impl<T> Slab<T> {
         Some(value)
     }
 
-    /// Takes out the value of lowest rank among the next `look` that have one; `None` ranks what must stay.
-    pub(crate) fn evict<R: Ord>(&mut self, look: usize, rank: impl Fn(&T) -> Option<R>) -> Option<T> {
+    /// Takes out, with its place, the value of lowest rank among the next `look` that have one; `None` ranks what must stay.
+    pub(crate) fn evict<R: Ord>(&mut self, look: usize, rank: impl Fn(&T) -> Option<R>) -> Option<(Slot, T)> {
         let mut lowest: Option<(R, Slot)> = None;
         for _ in 0..look.min(self.entries.len()) {
             self.hand = (self.hand + 1) % self.entries.len();
@@ -87,7 +87,8 @@ impl<T> Slab<T> {
                 lowest = Some((rank, Slot { index, turn: entry.turn }));
             }
         }
-        self.remove(lowest?.1)
+        let (_, slot) = lowest?;
+        Some((slot, self.remove(slot)?))
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
@@ -118,9 +119,7 @@ mod tests {
             slab.insert(value);
         }
         let rank = |value: &i32| (*value != 1).then_some(*value);
-        assert_eq!(slab.evict(64, rank), Some(3));
-        assert_eq!(slab.evict(64, rank), Some(7));
-        assert_eq!(slab.evict(64, rank), Some(9));
-        assert_eq!(slab.evict(64, rank), None);
+        let out: Vec<_> = (0..4).map(|_| slab.evict(64, rank).map(|(_, value)| value)).collect();
+        assert_eq!(out, [Some(3), Some(7), Some(9), None]);
     }
 }

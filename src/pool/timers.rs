@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 pub(super) enum Due {
     Exit(ExitIx),
     Pair(Slot),
+    /// A binding's right to hold an exit alone ends.
+    Owner(ExitIx),
 }
 
 pub(super) struct Timers {

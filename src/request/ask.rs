@@ -1,71 +1,8 @@
 //! The noun a caller asks for.
 
-use super::{Origin, Trail};
-use std::fmt;
-use std::hash::{Hash, Hasher};
+use super::{Affinity, Granularity, Key, OnLoss, Origin, Scope, Trail};
 use std::num::NonZeroU32;
-use std::sync::Arc;
 use std::time::Duration;
-
-/// Who the work is for: a product, an account, a city. Requests of one key share an exit as long as the granularity says.
-#[derive(Clone, Eq)]
-pub struct Key(Arc<str>);
-
-impl Key {
-    /// The key as text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl Hash for Key {
-    #[inline]
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.hash(state);
-    }
-}
-
-impl PartialEq for Key {
-    #[inline]
-    fn eq(&self, other: &Self) -> bool {
-        // Clones share their text, and most comparisons are of clones.
-        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
-    }
-}
-
-impl<T: Into<Arc<str>>> From<T> for Key {
-    fn from(text: T) -> Self {
-        Self(text.into())
-    }
-}
-
-impl fmt::Display for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0, f)
-    }
-}
-
-/// How long one exit is held for a key.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum Granularity {
-    /// Not at all: every request is placed anew, and the key is a label for logs.
-    PerRequest,
-    /// For a window, per key and origin, whichever bound comes first.
-    Windowed {
-        /// The window's length. Windows of different keys begin at different times, so a key's first one may be shorter.
-        max_age: Duration,
-        /// How many leases a window may serve; unbounded if `None`.
-        max_uses: Option<NonZeroU32>,
-    },
-}
 
 /// What a caller asks for: one attempt through an exit that suits. Put it into a request's extensions for the layers, or
 /// hand it to [`Scheduler::lease`](crate::Scheduler::lease). A clone is cheap.
@@ -74,9 +11,16 @@ pub struct LeaseRequest {
     pub(crate) key: Key,
     pub(crate) origin: Option<Origin>,
     pub(crate) granularity: Granularity,
+    pub(crate) affinity: Affinity,
+    pub(crate) worker: Option<Key>,
+    pub(crate) scope: Option<Scope>,
+    pub(crate) on_loss: Option<OnLoss>,
+    pub(crate) exclusive: bool,
+    pub(crate) accepted: Option<u32>,
     pub(crate) deadline: Duration,
     pub(crate) patience: Duration,
     pub(crate) repeatable: Option<bool>,
+    pub(crate) max_sends: Option<NonZeroU32>,
     pub(crate) trail: Trail,
 }
 
@@ -84,7 +28,6 @@ pub struct LeaseRequest {
 const WINDOW: Duration = Duration::from_secs(600);
 /// The deadline over all attempts and waits unless told otherwise.
 const DEADLINE: Duration = Duration::from_secs(120);
-
 /// How long a wait for an exit may be unless told otherwise.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -95,10 +38,17 @@ impl LeaseRequest {
         Self {
             key: key.into(),
             origin: None,
-            granularity: Granularity::Windowed { max_age: WINDOW, max_uses: None },
+            granularity: Granularity::Windowed { max_age: Some(WINDOW), max_uses: None },
+            affinity: Affinity::Key,
+            worker: None,
+            scope: None,
+            on_loss: None,
+            exclusive: false,
+            accepted: None,
             deadline: DEADLINE,
             patience: PATIENCE,
             repeatable: None,
+            max_sends: None,
             trail: Trail::default(),
         }
     }
@@ -107,6 +57,13 @@ impl LeaseRequest {
     #[must_use]
     pub fn per_request() -> Self {
         Self { granularity: Granularity::PerRequest, ..Self::new("") }
+    }
+
+    /// An identity: one exit for life at all origins, which never changes silently. When it is lost the request is refused,
+    /// with the old exit and the new one, before a byte is sent; [`generation`](Self::generation) accepts the move.
+    #[must_use]
+    pub fn identity(key: impl Into<Key>) -> Self {
+        Self { granularity: Granularity::Static, on_loss: Some(OnLoss::Fail), ..Self::new(key) }
     }
 
     /// Sets the granularity.
@@ -121,19 +78,63 @@ impl LeaseRequest {
     pub fn windowed(self, max_age: Duration) -> Self {
         let max_uses = match self.granularity {
             Granularity::Windowed { max_uses, .. } => max_uses,
-            Granularity::PerRequest => None,
+            Granularity::PerRequest | Granularity::Static => None,
         };
-        self.granularity(Granularity::Windowed { max_age, max_uses })
+        self.granularity(Granularity::Windowed { max_age: Some(max_age), max_uses })
     }
 
-    /// Holds an exit for at most `uses` leases, within the window.
+    /// Holds an exit for at most `uses` leases, within the window if there is one.
     #[must_use]
     pub fn max_uses(self, uses: NonZeroU32) -> Self {
         let max_age = match self.granularity {
             Granularity::Windowed { max_age, .. } => max_age,
-            Granularity::PerRequest => WINDOW,
+            Granularity::PerRequest | Granularity::Static => None,
         };
         self.granularity(Granularity::Windowed { max_age, max_uses: Some(uses) })
+    }
+
+    /// Sets who shares the exit. Default: the key.
+    #[must_use]
+    pub fn affinity(mut self, affinity: Affinity) -> Self {
+        self.affinity = affinity;
+        self
+    }
+
+    /// Shares the exit with all requests of this worker, whatever their keys.
+    #[must_use]
+    pub fn worker(mut self, worker: impl Into<Key>) -> Self {
+        self.worker = Some(worker.into());
+        self.affinity(Affinity::Worker)
+    }
+
+    /// Sets where the exit is held. Default: windows per origin, an exit for life at all origins.
+    #[must_use]
+    pub fn scope(mut self, scope: Scope) -> Self {
+        self.scope = Some(scope);
+        self
+    }
+
+    /// Sets what happens when the held exit is lost. Default: windows move, an exit for life waits.
+    #[must_use]
+    pub fn on_loss(mut self, on_loss: OnLoss) -> Self {
+        self.on_loss = Some(on_loss);
+        self
+    }
+
+    /// Keeps everybody else off the exit while it is held.
+    #[must_use]
+    pub fn exclusive(mut self) -> Self {
+        self.exclusive = true;
+        self
+    }
+
+    /// Accepts that the held exit was replaced as often as this: the answer to [`LeaseError::Moved`].
+    ///
+    /// [`LeaseError::Moved`]: crate::LeaseError::Moved
+    #[must_use]
+    pub fn generation(mut self, generation: u32) -> Self {
+        self.accepted = Some(generation);
+        self
     }
 
     /// The site. The lease layer takes it from the URI; a plain caller must say it.
@@ -158,11 +159,54 @@ impl LeaseRequest {
         self
     }
 
+    /// How often the request is sent at most, the first time included. Default: as the scheduler's rules say, 4.
+    #[must_use]
+    pub fn attempts(mut self, sends: NonZeroU32) -> Self {
+        self.max_sends = Some(sends);
+        self
+    }
+
     /// Whether the request may be sent again although the origin may have acted on it. Unless said, the retry layer goes
     /// by the method (RFC 9110, 9.2.2), and a plain caller's request is not.
     #[must_use]
     pub fn repeatable(mut self, repeatable: bool) -> Self {
         self.repeatable = Some(repeatable);
         self
+    }
+
+    /// Where the exit is held, if one is.
+    pub(crate) fn held_at(&self) -> Scope {
+        let own = if self.granularity == Granularity::Static { Scope::AllOrigins } else { Scope::PerOrigin };
+        match self.affinity {
+            // What shares an exit is the origin itself.
+            Affinity::Origin => Scope::PerOrigin,
+            // One exit of the whole pool.
+            Affinity::RoundRobin => Scope::AllOrigins,
+            Affinity::Key | Affinity::Worker => self.scope.unwrap_or(own),
+        }
+    }
+
+    pub(crate) fn when_lost(&self) -> OnLoss {
+        let own = if self.granularity == Granularity::Static { OnLoss::Wait } else { OnLoss::Move };
+        self.on_loss.unwrap_or(own)
+    }
+
+    /// What no setter can refuse.
+    pub(crate) fn contradiction(&self) -> Option<&'static str> {
+        match (self.granularity, self.affinity) {
+            (Granularity::Static, Affinity::RoundRobin) => Some(
+                "an exit for life cannot take turns; ask for a window, or share by key, worker or origin",
+            ),
+            (_, Affinity::Worker) if self.worker.is_none() => Some(
+                "the request shares its worker's exit but names no worker; say it with LeaseRequest::worker",
+            ),
+            (Granularity::PerRequest, _) if self.exclusive => {
+                Some("an exit that is not held cannot be exclusive; ask for a window, or for one for life")
+            }
+            (_, Affinity::RoundRobin) if self.exclusive => {
+                Some("an exit of the whole pool cannot be exclusive; share by key, worker or origin")
+            }
+            _ => None,
+        }
     }
 }

@@ -14,13 +14,17 @@
 //! ```
 
 mod ask;
+mod hold;
+mod key;
 mod origin;
 #[cfg(test)]
 mod tests;
 mod time;
 mod trail;
 
-pub use ask::{Granularity, Key, LeaseRequest};
+pub use ask::LeaseRequest;
+pub use hold::{Affinity, Granularity, OnLoss, Scope};
+pub use key::Key;
 pub use origin::Origin;
 pub(crate) use time::Time;
 pub(crate) use trail::Trail;

@@ -74,6 +74,9 @@ impl Scheduler {
                 "the request names no origin; say it with LeaseRequest::origin, or send the request through LeaseLayer",
             ));
         };
+        if let Some(what) = ask.contradiction() {
+            return Err(LeaseError::Misuse(what));
+        }
         let granted = {
             let mut fleet = self.fleet();
             let now = self.now();
@@ -181,6 +184,7 @@ impl Scheduler {
                 retry_in: retry_at.since(now),
                 counts,
             },
+            Refusal::Moved { from, to, generation } => LeaseError::Moved { from, to, generation },
             Refusal::Busy { bound, retry_at } => {
                 LeaseError::Busy { bound, retry_at: at(retry_at), retry_in: retry_at.since(now) }
             }

@@ -94,6 +94,8 @@ pub struct Facts {
     pub patience: Duration,
     /// How often the request was sent, this attempt included.
     pub sends: u32,
+    /// How often it may be.
+    pub max_sends: u32,
     /// Whether it may be sent twice.
     pub repeatable: bool,
     /// Whether its body can be sent again.

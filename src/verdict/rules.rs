@@ -96,7 +96,7 @@ impl RetryRules {
         if !facts.replayable {
             return Err(Why::BodyGone);
         }
-        if facts.sends >= self.max_sends {
+        if facts.sends >= facts.max_sends {
             return Err(Why::Exhausted);
         }
         let delay = Duration::from_secs_f64(delay);

@@ -15,6 +15,7 @@ fn facts(outcome: Outcome) -> Facts {
         soonest: Duration::ZERO,
         patience: Duration::from_secs(30),
         sends: 1,
+        max_sends: 4,
         repeatable: true,
         replayable: true,
         left: Duration::from_secs(120),

@@ -5,6 +5,7 @@ mod chaos;
 mod charges;
 mod choice;
 mod gates;
+mod holding;
 mod replay;
 mod retries;
 

@@ -1,0 +1,241 @@
+//! What one choice sees: the pool, from one request at one origin.
+
+use super::Pool;
+use super::bindings::{Binding, BindingIx, Holder, Place, Windows};
+use super::bits::Out;
+use super::choose::{Choice, Hold, NoExit};
+use super::exits::ExitIx;
+use super::gate::State;
+use super::origins::{OriginIx, OriginRecord};
+use super::pairs::Pair;
+use super::reason::Reason;
+use crate::draw::{Stream, below, draw, mix};
+use crate::exit::ExitId;
+use crate::request::{Affinity, Granularity, LeaseRequest, OnLoss, Time};
+use std::time::Duration;
+
+/// Draws for two usable exits before the scan.
+const DRAWS: u64 = 24;
+/// Keeps an exit without heat from winning whatever its queue.
+const FLOOR: f32 = 0.02;
+/// Scores closer than this are equal.
+const CLEARLY: f32 = 0.9;
+
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    pub(super) pool: &'a Pool,
+    pub(super) ask: &'a LeaseRequest,
+    pub(super) origin: OriginIx,
+    pub(super) record: &'a OriginRecord,
+    pub(super) avoid: &'a [ExitId],
+    /// The exit that the request's own binding holds alone.
+    pub(super) own: Option<ExitIx>,
+    pub(super) now: Time,
+}
+
+impl View<'_> {
+    pub(super) fn choose(mut self) -> Result<Choice, NoExit> {
+        if self.ask.granularity == Granularity::PerRequest {
+            let choice = match self.ask.affinity {
+                Affinity::RoundRobin => {
+                    self.turn(None).map(|exit| Choice { exit, reason: Reason::Turn, hold: Hold::Turn })
+                }
+                _ => self.pick(),
+            };
+            return choice.ok_or_else(|| self.unusable());
+        }
+        match self.pool.bindings.find(Holder::of(self.ask, self.origin)) {
+            None => {
+                let entity = Holder::of(self.ask, self.origin).entity(self.record);
+                self.place_anew((entity, 0), Reason::Placed, None)
+            }
+            Some((ix, held)) => {
+                let owner = self.pool.exits[held.exit.index()].owner;
+                self.own = owner.filter(|(owner, _)| *owner == ix).map(|_| held.exit);
+                self.held(ix, held)
+            }
+        }
+    }
+
+    /// Whether the exit may serve the origin now, for this request.
+    #[inline]
+    fn usable(&self, exit: ExitIx) -> bool {
+        self.free(exit) && !self.avoids(exit)
+    }
+
+    fn free(&self, exit: ExitIx) -> bool {
+        let index = exit.index();
+        !self.pool.down.contains(index) && !self.record.benched.contains(index) && !self.reserved(exit)
+    }
+
+    pub(super) fn reserved(&self, exit: ExitIx) -> bool {
+        self.pool.owned.contains(exit.index()) && self.own != Some(exit)
+    }
+
+    fn avoids(&self, exit: ExitIx) -> bool {
+        let among = |list: &[ExitId]| !list.is_empty() && list.contains(&self.pool.id(exit));
+        among(self.avoid) || among(&self.ask.trail.refused)
+    }
+
+    /// Power of two choices: of two usable exits drawn at random, the better one. Where few are usable, the two come from
+    /// a count.
+    fn pick(&self) -> Option<Choice> {
+        let picked = |exit, reason| Some(Choice { exit, reason, hold: Hold::Nothing });
+        let count = self.pool.exits.len();
+        let base = draw(self.pool.seed, Stream::Pick, self.record.hash, self.pool.picks);
+        let prior = self.record.heat.prior(self.now);
+        let mut first = None;
+        for step in 0..DRAWS {
+            let exit = ExitIx(u32::try_from(below(mix(base ^ step), count)).ok()?);
+            if first == Some(exit) || !self.usable(exit) {
+                continue;
+            }
+            match first {
+                None => first = Some(exit),
+                Some(first) => return picked(self.better(first, exit, prior), Reason::Picked),
+            }
+        }
+        let first = match first {
+            Some(exit) => exit,
+            None => self.any(mix(base ^ DRAWS), |_| true)?,
+        };
+        let second = self.any(mix(base ^ (DRAWS + 1)), |exit| exit != first).unwrap_or(first);
+        picked(self.better(first, second, prior), Reason::Found)
+    }
+
+    /// The one with clearly less heat times queue, else the first. A difference that is only the rest of old heat must not
+    /// keep an exit idle for ever.
+    fn better(&self, a: ExitIx, b: ExitIx, prior: f32) -> ExitIx {
+        if self.score(b, prior) < CLEARLY * self.score(a, prior) { b } else { a }
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "a queue of 2^24 leases on one exit is full anyway")]
+    fn score(&self, exit: ExitIx, prior: f32) -> f32 {
+        let pair = self.pool.pairs.at(exit, self.origin);
+        let heat = pair.map_or(prior, |pair| pair.heat.rate(self.now, prior));
+        (heat + FLOOR) * (self.pool.exits[exit.index()].in_flight + 1) as f32
+    }
+
+    fn out(&self) -> Out<'_> {
+        let sets = [&self.pool.down, &self.record.benched, &self.pool.owned];
+        Out { sets, len: self.pool.exits.len() }
+    }
+
+    /// Any usable exit that suits, each as likely as the others.
+    fn any(&self, draw: u64, suits: impl Fn(ExitIx) -> bool) -> Option<ExitIx> {
+        let suits = |index| !self.avoids(ExitIx::at(index)) && suits(ExitIx::at(index));
+        self.out().any(|open| below(draw, open), suits).map(ExitIx::at)
+    }
+
+    /// The next usable exit in turn.
+    fn turn(&self, not: Option<ExitIx>) -> Option<ExitIx> {
+        let from = self.pool.turn as usize % self.pool.exits.len();
+        let suits = |index| Some(ExitIx::at(index)) != not && !self.avoids(ExitIx::at(index));
+        self.out().first(from, suits).map(ExitIx::at)
+    }
+
+    /// The exit of somebody who holds one.
+    fn held(&self, ix: BindingIx, held: &Binding) -> Result<Choice, NoExit> {
+        let (length, max_uses) = self.ask.granularity.window();
+        let current = if held.length == length {
+            self.now < held.until
+        } else {
+            let windows = self.windows(held.entity, length);
+            windows.index(held.placed) == windows.index(self.now)
+        };
+        if !current {
+            return self.place_anew((held.entity, held.generation), Reason::Placed, None);
+        }
+        let next = (held.entity, held.generation.wrapping_add(1));
+        let from = self.pool.id(held.exit);
+        let moves = self.ask.when_lost() == OnLoss::Move;
+        if self.lost(held.exit) || (held.lost && moves) {
+            return match self.ask.when_lost() {
+                OnLoss::Move => self.place_anew(next, Reason::Moved { from }, Some(held.exit)),
+                OnLoss::Wait => Err(self.waits_for(held.exit)),
+                OnLoss::Fail => {
+                    let choice = self.place_anew(next, Reason::Moved { from }, Some(held.exit))?;
+                    if self.ask.accepted == Some(next.1) {
+                        return Ok(choice);
+                    }
+                    Err(NoExit::Moved { from, to: self.pool.id(choice.exit), generation: next.1 })
+                }
+            };
+        }
+        if max_uses.is_some_and(|most| held.uses >= most.get()) {
+            return self.place_anew(next, Reason::Placed, Some(held.exit));
+        }
+        let hold = Hold::Keep(ix, held.generation);
+        // Who does not move uses its own exit again, also after it has failed the request.
+        if self.usable(held.exit) || (!moves && self.free(held.exit)) {
+            return Ok(Choice { exit: held.exit, reason: Reason::Bound, hold });
+        }
+        if !moves {
+            return Err(self.waits_for(held.exit));
+        }
+        let exit = match self.ask.affinity {
+            Affinity::RoundRobin => self.turn(None),
+            _ => {
+                self.place(self.seed((held.entity, held.generation), self.windows(held.entity, length)), None)
+            }
+        };
+        let exit = exit.ok_or_else(|| self.unusable())?;
+        Ok(Choice { exit, reason: Reason::Borrowed { from }, hold })
+    }
+
+    fn windows(&self, entity: u64, length: Duration) -> Windows {
+        Windows::new(self.pool.seed, self.pool.epoch, entity, length)
+    }
+
+    /// The seed of a holder's sequence of places.
+    fn seed(&self, (entity, generation): (u64, u32), windows: Windows) -> u64 {
+        let counter = mix(windows.index(self.now)) ^ u64::from(generation);
+        draw(self.pool.seed, Stream::Place, entity, counter)
+    }
+
+    /// The exit that is held from now on; not the one that was, unless that is the only one.
+    fn place_anew(
+        &self,
+        (entity, generation): (u64, u32),
+        reason: Reason,
+        not: Option<ExitIx>,
+    ) -> Result<Choice, NoExit> {
+        let (length, _) = self.ask.granularity.window();
+        let windows = self.windows(entity, length);
+        let seed = self.seed((entity, generation), windows);
+        let in_turn = self.ask.affinity == Affinity::RoundRobin;
+        let find = |not| if in_turn { self.turn(not) } else { self.place(seed, not) };
+        let exit = find(not).or_else(|| find(None)).ok_or_else(|| self.unusable())?;
+        let place = Place { entity, exit, generation, length, until: windows.end(self.now) };
+        let reason = if in_turn && reason == Reason::Placed { Reason::Turn } else { reason };
+        Ok(Choice { exit, reason, hold: Hold::Bind(place) })
+    }
+
+    /// A place by seed. Who wants an exit alone takes one that nobody holds, if there is one: others would have to leave.
+    fn place(&self, seed: u64, not: Option<ExitIx>) -> Option<ExitIx> {
+        let find = |suits: &dyn Fn(ExitIx) -> bool| {
+            let usable = |exit: ExitIx| Some(exit) != not && suits(exit) && self.usable(exit);
+            self.pool
+                .ring
+                .place(seed, usable)
+                .or_else(|| self.any(seed, |exit| Some(exit) != not && suits(exit)))
+        };
+        if self.ask.exclusive {
+            let unheld = |exit: ExitIx| self.pool.exits[exit.index()].bound == 0;
+            if let Some(exit) = find(&unheld) {
+                return Some(exit);
+            }
+        }
+        find(&|_| true)
+    }
+
+    /// Whether what holds the exit must leave it: it is dead, burned at this origin, or somebody else's alone.
+    fn lost(&self, exit: ExitIx) -> bool {
+        if self.pool.down.contains(exit.index()) || self.reserved(exit) {
+            return true;
+        }
+        let burned = |pair: &Pair| pair.burned && matches!(pair.gate.state(), State::Resting { .. });
+        self.record.benched.contains(exit.index())
+            && self.pool.pairs.at(exit, self.origin).is_some_and(burned)
+    }
+}
