@@ -5,8 +5,6 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-const L0: &[&str] = &["draw", "error", "exit", "outcome", "request"];
-
 /// The house, from the ground up.
 const MAY: &[(&str, &[&str])] = &[
     // Words.
@@ -17,7 +15,7 @@ const MAY: &[(&str, &[&str])] = &[
     ("request", &["error", "exit", "outcome"]),
     // Decisions.
     ("verdict", &["draw", "outcome"]),
-    ("pool", L0),
+    ("pool", &["draw", "error", "exit", "outcome", "request", "verdict"]),
     ("fleet", &["draw", "error", "exit", "outcome", "request", "verdict", "pool"]),
     // The shell.
     ("scheduler", &["draw", "error", "exit", "outcome", "request", "verdict", "fleet"]),

@@ -59,7 +59,7 @@ pub(crate) struct Fleet {
 impl Fleet {
     pub(crate) fn new(config: FleetConfig) -> Self {
         Self {
-            pool: Pool::new(config.exits, config.seed, config.epoch, config.bounds),
+            pool: Pool::new(config.exits, config.seed, config.epoch, config.bounds, config.rules.rest()),
             rules: config.rules,
             out: 0,
             most_out: config.bounds.leases,
@@ -171,6 +171,8 @@ impl Fleet {
         let next = self.choose(now, ask.ask, origin);
         let facts = Facts {
             evidence: ask.evidence,
+            heat_left: self.pool.heat(now, ask.receipt.at.0, origin),
+            prior: self.pool.prior(now, origin),
             heat_next: next.as_ref().ok().map(|choice| self.pool.heat(now, choice.exit, origin)),
             soonest: match next {
                 Ok(_) => Duration::ZERO,

@@ -22,10 +22,9 @@ use super::pairs::Pair;
 use crate::draw::{Stream, draw, unit};
 use crate::outcome::{Evidence, FailureDomain, Outcome, Phase, Seen};
 use crate::request::Time;
+use crate::verdict::Rest;
 use std::time::Duration;
 
-/// The first rest of a burned pair.
-const BURNED: Duration = Duration::from_secs(30);
 /// The rest of a pair that was asked to slow down, without saying how long.
 const LIMITED: Duration = Duration::from_secs(1);
 /// An origin that served somebody this long ago still works, unless it is the cause itself.
@@ -87,6 +86,7 @@ impl Pool {
             return;
         };
         let entity = self.id(exit).as_u64();
+        let rest = self.rest;
         let burned = self.with_pair(slot, |pair| {
             pair.heat.add(now, share);
             match evidence.outcome {
@@ -97,7 +97,7 @@ impl Pool {
                     }
                     false
                 }
-                _ if refused => refuse(pair, now, by, evidence, (seed, entity)),
+                _ if refused => refuse(pair, now, by, evidence, (rest, seed, entity)),
                 _ => false,
             }
         });
@@ -180,7 +180,13 @@ fn share(by: &Receipt, outcome: &Outcome) -> Option<f32> {
 }
 
 /// Rests a refused pair. Says whether it is burned now.
-fn refuse(pair: &mut Pair, now: Time, by: &Receipt, evidence: &Evidence, (seed, entity): (u64, u64)) -> bool {
+fn refuse(
+    pair: &mut Pair,
+    now: Time,
+    by: &Receipt,
+    evidence: &Evidence,
+    (burned, seed, entity): (Rest, u64, u64),
+) -> bool {
     let hint = evidence.retry_after.map_or(Duration::ZERO, |hint| hint.wait().min(HINT_CAP));
     let blocked = matches!(evidence.outcome, Outcome::Blocked { .. });
     if pair.gate.is_stale(by.sent) {
@@ -194,8 +200,13 @@ fn refuse(pair: &mut Pair, now: Time, by: &Receipt, evidence: &Evidence, (seed, 
     }
     let trial = matches!(pair.gate.state(), State::Trial { .. });
     let strikes = if blocked || trial { pair.strike(now) } else { pair.strikes_now(now) };
-    let rest = if blocked { Pair::rest(strikes, BURNED) } else { Pair::rest(strikes + 1.0, LIMITED) };
-    let stretch = 1.0 + unit(draw(seed, Stream::Cooldown, entity, u64::from(pair.gate.shuts()))) / 4.0;
+    let rest = match blocked {
+        true if burned.doubles => Pair::rest(strikes, burned.first),
+        true => burned.first,
+        false => Pair::rest(strikes + 1.0, LIMITED),
+    };
+    let share = if blocked { burned.stretch } else { 0.25 };
+    let stretch = 1.0 + share * unit(draw(seed, Stream::Cooldown, entity, u64::from(pair.gate.shuts())));
     pair.gate.shut(now, now + rest.max(hint).mul_f64(stretch));
     pair.burned = blocked;
     blocked

@@ -135,7 +135,12 @@ impl Pool {
 
     /// The heat of a pair, 0 to 1.
     pub(crate) fn heat(&self, now: Time, exit: ExitIx, origin: OriginIx) -> f32 {
-        let prior = self.origins.get(origin).map_or(0.05, |record| record.heat.prior(now));
+        let prior = self.prior(now, origin);
         self.pairs.at(exit, origin).map_or(prior, |pair| pair.heat.rate(now, prior))
+    }
+
+    /// The origin's own block rate over all exits, 0 to 1.
+    pub(crate) fn prior(&self, now: Time, origin: OriginIx) -> f32 {
+        self.origins.get(origin).map_or(0.05, |record| record.heat.prior(now))
     }
 }

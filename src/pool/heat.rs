@@ -92,6 +92,68 @@ mod tests {
         Time::ZERO + Duration::from_secs(seconds)
     }
 
+    /// The ring that decayed counts stand for: the last 64 events, of the last 120 s.
+    struct Ring(std::collections::VecDeque<(Time, bool)>);
+
+    impl Ring {
+        fn add(&mut self, now: Time, bad: bool) {
+            self.0.push_back((now, bad));
+            if self.0.len() > 64 {
+                self.0.pop_front();
+            }
+        }
+
+        fn rate(&self, now: Time) -> Option<f64> {
+            let fresh: Vec<bool> = self
+                .0
+                .iter()
+                .filter(|(at, _)| now.since(*at) <= Duration::from_secs(120))
+                .map(|event| event.1)
+                .collect();
+            let bad = fresh.iter().filter(|bad| **bad).count();
+            (!fresh.is_empty()).then(|| {
+                f64::from(u32::try_from(bad).unwrap()) / f64::from(u32::try_from(fresh.len()).unwrap())
+            })
+        }
+    }
+
+    fn spread(samples: &[f64]) -> (f64, f64) {
+        let count = f64::from(u32::try_from(samples.len()).unwrap());
+        let mean = samples.iter().sum::<f64>() / count;
+        (mean, (samples.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count).sqrt())
+    }
+
+    #[test]
+    fn b09_decayed_counts_have_the_mean_and_the_spread_of_the_ring() {
+        use crate::draw::{mix, unit};
+        for per_second in [0.05, 0.1, 0.5, 1.0, 2.0, 10.0] {
+            let (mut counts, mut ring) = (Vec::new(), Vec::new());
+            for seed in 0..60_u64 {
+                let (mut heat, mut exact) = (Heat::COLD, Ring(Default::default()));
+                let mut now = Time::ZERO;
+                for event in 0.. {
+                    // Arrivals by chance, as requests come.
+                    let gap = -(1.0 - unit(mix(mix(seed) ^ event))).ln() / per_second;
+                    now = now + Duration::from_secs_f64(gap);
+                    if now > at(1_000) {
+                        break;
+                    }
+                    let bad = unit(mix(mix(seed + 1_000) ^ event)) < 0.2;
+                    heat.add(now, f32::from(u8::from(bad)));
+                    exact.add(now, bad);
+                    if let (true, Some(rate)) = (now > at(120), exact.rate(now)) {
+                        let (good, bad) = heat.counts(now);
+                        counts.push(f64::from(bad / (good + bad)));
+                        ring.push(rate);
+                    }
+                }
+            }
+            let ((mean, sd), (_, ring_sd)) = (spread(&counts), spread(&ring));
+            assert!((mean - 0.2).abs() < 0.02, "{per_second}/s: mean {mean}");
+            assert!((sd / ring_sd - 1.0).abs() < 0.10, "{per_second}/s: {sd} against the ring's {ring_sd}");
+        }
+    }
+
     #[test]
     fn one_block_on_a_fresh_exit_is_a_quarter_and_three_are_not_yet_half() {
         let mut heat = Heat::COLD;

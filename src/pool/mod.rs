@@ -39,6 +39,7 @@ use timers::{Due, Timers};
 
 use crate::exit::{Exit, ExitId};
 use crate::request::{Origin, Time};
+use crate::verdict::Rest;
 use std::collections::BTreeSet;
 
 /// The bounds of the tables.
@@ -63,6 +64,8 @@ pub(crate) struct Pool {
     seed: u64,
     /// Wall time at `Time::ZERO`, in nanoseconds since the Unix epoch.
     epoch: u64,
+    /// How long a burned pair rests.
+    rest: Rest,
     exits: Vec<ExitRecord>,
     ring: Ring,
     /// Exits that admit nobody, and when each dead one's rest is over.
@@ -84,13 +87,14 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    pub(crate) fn new(mut exits: Vec<Exit>, seed: u64, epoch: u64, bounds: Bounds) -> Self {
+    pub(crate) fn new(mut exits: Vec<Exit>, seed: u64, epoch: u64, bounds: Bounds, rest: Rest) -> Self {
         // So that no decision depends on the order of the list.
         exits.sort_unstable_by_key(Exit::id);
         exits.dedup_by_key(|exit| exit.id());
         Self {
             seed,
             epoch,
+            rest,
             ring: Ring::new(exits.iter().map(Exit::id)),
             exits: exits.into_iter().map(ExitRecord::new).collect(),
             down: Bits::default(),
@@ -207,7 +211,7 @@ impl Pool {
         let after = record.gate.state();
         if before != after {
             self.timers.reset(Due::Exit(exit), before.due_at(), after.due_at());
-            rest(&mut self.dead, exit, before, after);
+            keep_rest(&mut self.dead, exit, before, after);
             self.down.set(exit.index(), !after.admits(), self.exits.len());
         }
         out
@@ -222,7 +226,7 @@ impl Pool {
         if before != after {
             self.timers.reset(Due::Pair(slot), before.due_at(), after.due_at());
             if let Some(record) = self.origins.get_mut(origin) {
-                rest(&mut record.resting, exit, before, after);
+                keep_rest(&mut record.resting, exit, before, after);
                 record.benched.set(exit.index(), !after.admits(), self.exits.len());
             }
         }
@@ -250,7 +254,7 @@ impl Pool {
 }
 
 /// Keeps a set of rests in step with a gate.
-fn rest(set: &mut BTreeSet<(Time, u32)>, exit: ExitIx, before: State, after: State) {
+fn keep_rest(set: &mut BTreeSet<(Time, u32)>, exit: ExitIx, before: State, after: State) {
     if let State::Resting { until } = before {
         set.remove(&(until, exit.0));
     }

@@ -3,13 +3,15 @@
 //! ```
 //! use tower_egress::verdict::RetryRules;
 //!
-//! assert_eq!(RetryRules::default().max_sends(), 4);
+//! let rules = RetryRules::negotiated().max_attempts(6);
+//! assert_ne!(rules, RetryRules::default());
 //! ```
 
 mod rules;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use rules::Rest;
 pub use rules::RetryRules;
 
 use crate::outcome::Evidence;
@@ -86,6 +88,10 @@ pub enum Verdict {
 pub struct Facts {
     /// What the attempt showed.
     pub evidence: Evidence,
+    /// Heat of the exit just left, at this origin, 0 to 1.
+    pub heat_left: f32,
+    /// The origin's own block rate over all exits, 0 to 1.
+    pub prior: f32,
     /// Heat of the exit that would be next, at this origin, 0 to 1; `None` if no other exit may go now.
     pub heat_next: Option<f32>,
     /// How long until the first exit may go, if none may now.

@@ -1,4 +1,4 @@
-//! The default rules, read on the heat of the next exit.
+//! The rules of retries: what waits how long, and what stops.
 
 use super::{Facts, Switch, Verdict, Why};
 use crate::draw::unit;
@@ -8,43 +8,70 @@ use std::time::Duration;
 /// Longest hint that is believed, for the request and for the pair.
 const HINT_CAP: Duration = Duration::from_secs(3_600);
 
-/// The arithmetic of retries. Waits, in seconds, for attempt n (from 0) and heat h (of the next exit, 0 to 1):
+/// The arithmetic of retries, as one of three presets. Waits, in seconds, for attempt n (from 0) and heat h (of a pair, 0 to
+/// 1); h' is of the exit that would be next:
 ///
-/// | outcome | wait | sent again through |
-/// |---|---|---|
-/// | rate limited | (2^n + 30 h) · U(1, 1.5) | another exit |
-/// | blocked | U(0, 0.25) · (n + 1) | another exit |
-/// | proxy error, interrupted | 0.5 (n + 1) + U(0, 1) | another exit |
-/// | origin error | max((2^n + 30 h), Retry-After) · U(1, 1.5) | the same exit if it is held |
+/// | outcome | default | [`article`](Self::article) | [`negotiated`](Self::negotiated) | sent again through |
+/// |---|---|---|---|---|
+/// | rate limited | (2^n + 30 h') · U(1, 1.5) | the same with h of the exit just hit | D | another exit |
+/// | blocked | U(0, 0.25) · (n + 1) | the same | D | another exit |
+/// | proxy error, interrupted | 0.5 (n + 1) + U(0, 1) | the same | D | another exit |
+/// | origin error | max((2^n + 30 h'), Retry-After) · U(1, 1.5) | with h | max(D, Retry-After · U(1, 1.25)) | the same exit if it is held |
+/// | *a blocked pair rests* | 30 · 2^(strikes - 1), to 3,600, · U(1, 1.25) | 300 + U(0, 60) | as the default | |
 ///
-/// The heat is that of the exit that comes next, not of the one just left. Blocked: its cooldown stays with the pair, the
-/// request goes on. Where no other exit may go now, the wait lasts until one may, plus U(0, 0.5), if patience and deadline
-/// allow. A TLS handshake with the origin that has failed through two exits, and all other outcomes, stop: no other exit
-/// can cure them.
+/// D = min(30, 0.25 · 2^(7 h')) · U(0.75, 1.25), where h' is at least the origin's own block rate.
+///
+/// Where no other exit may go now, the wait lasts until one may, plus U(0, 0.5), if patience and deadline allow. A TLS
+/// handshake with the origin that has failed through two exits, and all other outcomes, stop: no other exit can cure them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RetryRules {
+    preset: Preset,
     max_sends: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Preset {
+    Default,
+    Article,
+    Negotiated,
+}
+
+/// How long a burned pair rests.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Rest {
+    pub(crate) first: Duration,
+    /// Whether it doubles with each strike.
+    pub(crate) doubles: bool,
+    /// The most that chance adds, as a share.
+    pub(crate) stretch: f64,
 }
 
 impl Default for RetryRules {
     /// Four sends.
     fn default() -> Self {
-        Self { max_sends: 4 }
+        Self { preset: Preset::Default, max_sends: 4 }
     }
 }
 
 impl RetryRules {
-    /// Sets how often a request is sent at most, the first time included; 0 is read as 1, which sends nothing again.
-    ///
-    /// ```
-    /// use tower_egress::verdict::RetryRules;
-    ///
-    /// assert_eq!(RetryRules::default().max_attempts(2).max_sends(), 2);
-    /// assert_eq!(RetryRules::default().max_attempts(0).max_sends(), 1);
-    /// ```
+    /// Backoff by attempt and by the heat of the exit just hit; a blocked pair rests for five to six minutes, whatever it did
+    /// before. It empties a short list quickly, also where blocks are only noise.
     #[must_use]
-    pub const fn max_attempts(mut self, sends: u32) -> Self {
-        self.max_sends = if sends == 0 { 1 } else { sends };
+    pub fn article() -> Self {
+        Self { preset: Preset::Article, ..Self::default() }
+    }
+
+    /// One delay for everything, by what the fleet knows of the next exit and the origin, and not by how often this request
+    /// has tried.
+    #[must_use]
+    pub fn negotiated() -> Self {
+        Self { preset: Preset::Negotiated, ..Self::default() }
+    }
+
+    /// Sets how often a request is sent at most, the first time included. 0 counts as 1. Default 4.
+    #[must_use]
+    pub fn max_attempts(mut self, sends: u32) -> Self {
+        self.max_sends = sends.max(1);
         self
     }
 
@@ -52,6 +79,15 @@ impl RetryRules {
     #[must_use]
     pub const fn max_sends(&self) -> u32 {
         self.max_sends
+    }
+
+    pub(crate) const fn rest(&self) -> Rest {
+        match self.preset {
+            Preset::Article => Rest { first: Duration::from_secs(300), doubles: false, stretch: 0.2 },
+            Preset::Default | Preset::Negotiated => {
+                Rest { first: Duration::from_secs(30), doubles: true, stretch: 0.25 }
+            }
+        }
     }
 
     /// What a request does next.
@@ -71,23 +107,15 @@ impl RetryRules {
     }
 
     fn remedy(&self, facts: &Facts) -> Result<(Duration, Switch), Why> {
-        let n = facts.sends.saturating_sub(1);
-        let jitter = unit(facts.draw);
-        let (delay, switch) = match facts.evidence.outcome {
+        let (switch, delay) = match facts.evidence.outcome {
             Outcome::Ok => return Err(Why::Done),
             Outcome::Fatal => return Err(Why::Fatal),
-            Outcome::RateLimited { .. } => (heated(n, facts) * (1.0 + jitter / 2.0), Switch::Exit),
-            Outcome::Blocked { .. } => (0.25 * jitter * f64::from(n + 1), Switch::Exit),
             // The same certificate through two exits is the origin's, or the caller's roots.
             Outcome::ProxyError { phase: Phase::OriginTls } if facts.sends >= 2 => return Err(Why::NoCure),
-            Outcome::ProxyError { .. } | Outcome::Interrupted { .. } => {
-                (0.5 * f64::from(n + 1) + jitter, Switch::Exit)
-            }
-            Outcome::OriginError { .. } => {
-                let hint =
-                    facts.evidence.retry_after.map_or(Duration::ZERO, |hint| hint.wait().min(HINT_CAP));
-                (heated(n, facts).max(hint.as_secs_f64()) * (1.0 + jitter / 2.0), Switch::Same)
-            }
+            Outcome::RateLimited { .. } => (Switch::Exit, self.limited(facts)),
+            Outcome::Blocked { .. } => (Switch::Exit, self.blocked(facts)),
+            Outcome::ProxyError { .. } | Outcome::Interrupted { .. } => (Switch::Exit, self.broken(facts)),
+            Outcome::OriginError { .. } => (Switch::Same, self.origin_error(facts)),
             _ => return Err(Why::NoCure),
         };
         if facts.evidence.seen != Seen::Never && !facts.repeatable {
@@ -101,12 +129,56 @@ impl RetryRules {
         }
         let delay = Duration::from_secs_f64(delay);
         // All who wait for one exit must not come back in the same moment.
-        let apart = Duration::from_secs_f64(jitter / 2.0);
+        let apart = Duration::from_secs_f64(unit(facts.draw) / 2.0);
         Ok((if facts.heat_next.is_none() { delay.max(facts.soonest + apart) } else { delay }, switch))
+    }
+
+    fn limited(&self, facts: &Facts) -> f64 {
+        match self.preset {
+            Preset::Negotiated => negotiated(facts),
+            _ => self.heated(facts) * (1.0 + unit(facts.draw) / 2.0),
+        }
+    }
+
+    fn blocked(&self, facts: &Facts) -> f64 {
+        match self.preset {
+            Preset::Negotiated => negotiated(facts),
+            _ => 0.25 * unit(facts.draw) * f64::from(n(facts) + 1),
+        }
+    }
+
+    fn broken(&self, facts: &Facts) -> f64 {
+        match self.preset {
+            Preset::Negotiated => negotiated(facts),
+            _ => 0.5 * f64::from(n(facts) + 1) + unit(facts.draw),
+        }
+    }
+
+    fn origin_error(&self, facts: &Facts) -> f64 {
+        let hint =
+            facts.evidence.retry_after.map_or(Duration::ZERO, |hint| hint.wait().min(HINT_CAP)).as_secs_f64();
+        match self.preset {
+            Preset::Negotiated => negotiated(facts).max(hint * (1.0 + unit(facts.draw) / 4.0)),
+            _ => self.heated(facts).max(hint) * (1.0 + unit(facts.draw) / 2.0),
+        }
+    }
+
+    /// 2^n + 30 h seconds; the power is bounded by an hour. Who waits for an exit to come back waits for its heat already.
+    fn heated(&self, facts: &Facts) -> f64 {
+        let heat = match self.preset {
+            Preset::Article => facts.heat_left,
+            _ => facts.heat_next.unwrap_or(0.0),
+        };
+        f64::from(1_u32 << n(facts).min(11)) + 30.0 * f64::from(heat)
     }
 }
 
-/// 2^n + 30 h seconds; the power is bounded by an hour. Who waits for an exit to come back waits for its heat already.
-fn heated(n: u32, facts: &Facts) -> f64 {
-    f64::from(1_u32 << n.min(11)) + 30.0 * f64::from(facts.heat_next.unwrap_or(0.0))
+/// The attempt's number, from 0.
+const fn n(facts: &Facts) -> u32 {
+    facts.sends.saturating_sub(1)
+}
+
+fn negotiated(facts: &Facts) -> f64 {
+    let heat = facts.heat_next.unwrap_or(0.0).max(facts.prior);
+    f64::from(0.25 * libm::exp2f(7.0 * heat)).min(30.0) * (0.75 + unit(facts.draw) / 2.0)
 }

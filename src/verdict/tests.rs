@@ -11,6 +11,8 @@ const REFUSED: Outcome = Outcome::ProxyError { phase: Phase::ExitTcp };
 fn facts(outcome: Outcome) -> Facts {
     Facts {
         evidence: Evidence::of(outcome),
+        heat_left: 0.5,
+        prior: 0.05,
         heat_next: Some(0.05),
         soonest: Duration::ZERO,
         patience: Duration::from_secs(30),
@@ -23,8 +25,8 @@ fn facts(outcome: Outcome) -> Facts {
     }
 }
 
-fn delay(facts: Facts) -> f64 {
-    match RetryRules::default().verdict(&facts) {
+fn delay(rules: &RetryRules, facts: Facts) -> f64 {
+    match rules.verdict(&facts) {
         Verdict::Retry { delay, .. } => delay.as_secs_f64(),
         Verdict::Stop(why) => panic!("{why}"),
     }
@@ -32,7 +34,11 @@ fn delay(facts: Facts) -> f64 {
 
 /// The shortest and longest wait over all draws.
 fn range(facts: Facts) -> (f64, f64) {
-    (delay(Facts { draw: 0, ..facts }), delay(Facts { draw: u64::MAX, ..facts }))
+    range_of(&RetryRules::default(), facts)
+}
+
+fn range_of(rules: &RetryRules, facts: Facts) -> (f64, f64) {
+    (delay(rules, Facts { draw: 0, ..facts }), delay(rules, Facts { draw: u64::MAX, ..facts }))
 }
 
 fn near((low, high): (f64, f64), (a, b): (f64, f64)) {
@@ -95,7 +101,7 @@ fn what_stops_says_why() {
 fn what_the_origin_never_saw_goes_again_for_every_method() {
     let mut never = Facts { repeatable: false, ..facts(REFUSED) };
     never.evidence.seen = Seen::Never;
-    assert!(delay(never) >= 0.5);
+    assert!(delay(&RetryRules::default(), never) >= 0.5);
 }
 
 #[test]
@@ -110,4 +116,70 @@ fn with_nobody_to_go_the_wait_lasts_until_somebody_may() {
     );
     let limited = Facts { heat_next: None, soonest: Duration::from_secs(2), ..facts(LIMITED) };
     near(range(limited), (2.0, 2.5));
+}
+
+/// The mean over many draws.
+fn mean(rules: &RetryRules, facts: Facts) -> f64 {
+    let draws = 0..10_000_u64;
+    let count = 10_000.0;
+    draws.map(|at| delay(rules, Facts { draw: crate::draw::mix(at), ..facts })).sum::<f64>() / count
+}
+
+#[test]
+fn b12_b13_b14_the_article_row_by_row() {
+    let rules = RetryRules::article();
+    let at = |outcome, sends, heat_left| Facts { sends, heat_left, heat_next: Some(0.9), ..facts(outcome) };
+    near(range_of(&rules, at(LIMITED, 1, 0.0)), (1.0, 1.5));
+    near(range_of(&rules, at(LIMITED, 1, 0.6)), (19.0, 28.5));
+    near(range_of(&rules, at(LIMITED, 3, 0.0)), (4.0, 6.0));
+    near(range_of(&rules, at(REFUSED, 3, 0.9)), (1.5, 2.5));
+    near(range_of(&rules, at(BLOCKED, 1, 0.9)), (0.0, 0.25));
+    assert!((mean(&rules, at(LIMITED, 2, 0.0)) - 2.5).abs() < 0.02, "base and a quarter");
+    let rest = rules.rest();
+    assert_eq!((rest.first.as_secs(), rest.doubles), (300, false));
+    assert!((300.0 * rest.stretch - 60.0).abs() < 1e-9);
+}
+
+#[test]
+fn b18_heat_matters_more_than_the_attempts_number() {
+    let rules = RetryRules::article();
+    let hot = mean(&rules, Facts { heat_left: 0.6, ..facts(LIMITED) });
+    let cold = mean(&rules, Facts { heat_left: 0.0, ..facts(LIMITED) });
+    assert!((hot - cold - 18.0 * 1.25).abs() < 0.1, "{hot} {cold}");
+}
+
+#[test]
+fn b20_jitter_is_half_of_the_delay() {
+    for sends in 1..=3 {
+        let (low, high) = range_of(&RetryRules::article(), Facts { sends, heat_left: 0.3, ..facts(LIMITED) });
+        assert!((high / low - 1.5).abs() < 1e-5);
+    }
+}
+
+#[test]
+fn the_negotiated_delay_looks_at_the_next_exit_and_not_at_the_attempt() {
+    let rules = RetryRules::negotiated();
+    for (heat, expected) in [(0.05, 0.319), (0.2, 0.660), (0.5, 2.828), (0.8, 12.126), (1.0, 30.0)] {
+        for outcome in [LIMITED, BLOCKED, REFUSED] {
+            for sends in [1, 3] {
+                let facts = Facts { heat_next: Some(heat), sends, heat_left: 1.0, ..facts(outcome) };
+                let (low, high) = range_of(&rules, facts);
+                let close = |a: f64, b: f64| (a - b).abs() < 0.005 * b;
+                assert!(close(low, 0.75 * expected) && close(high, 1.25 * expected), "{heat}: {low}..{high}");
+                assert!(close(mean(&rules, facts), expected));
+            }
+        }
+    }
+    let prior = Facts { prior: 0.5, ..facts(LIMITED) };
+    assert!(
+        range_of(&rules, prior).0 > 2.0,
+        "an origin that blocks many is approached slowly whatever the exit"
+    );
+}
+
+#[test]
+fn c30_the_limit_counts_sends_and_is_one_at_least() {
+    for (given, sends) in [(0, 1), (1, 1), (6, 6)] {
+        assert_eq!(RetryRules::default().max_attempts(given).max_sends(), sends);
+    }
 }
