@@ -25,10 +25,10 @@ pub use classify::{ClassifyLayer, EgressBody};
 #[cfg(feature = "client")]
 pub use client::{EgressClient, ExitClient};
 pub use error::{ConfigError, Error, LeaseError, Next};
-pub use exit::{Exit, ExitId, ExitList};
+pub use exit::{Exit, ExitId, ExitList, Gateway};
 pub use lease::LeaseLayer;
 pub use outcome::Outcome;
-pub use request::LeaseRequest;
+pub use request::{Affinity, Granularity, LeaseRequest, OnLoss, Scope};
 pub use retry::ExitAwareRetryLayer;
 pub use scheduler::{Lease, LeaseHandle, Scheduler, Served};
 pub use stack::EgressLayer;

@@ -76,8 +76,8 @@ pub enum LeaseError {
     Moved {
         /// The exit that was held.
         from: ExitId,
-        /// The exit that would come next.
-        to: ExitId,
+        /// The exit that would come next; `None` if it is a session that a gateway still has to give.
+        to: Option<ExitId>,
         /// What to accept the move with: [`LeaseRequest::generation`](crate::LeaseRequest::generation).
         generation: u32,
     },
@@ -118,11 +118,15 @@ impl fmt::Display for LeaseError {
                 write!(f, "no usable exit for {origin} ({counts}); one may serve in {seconds:.1} s, or add exits")
             }
             Self::Busy { bound, .. } => write!(f, "{bound}; run fewer requests at once, or raise the bound"),
-            Self::Moved { from, to, generation } => write!(
-                f,
-                "the identity's exit {from} is lost and {to} would come next; drop what is bound to the old address, then \
-                 accept with LeaseRequest::generation({generation})"
-            ),
+            Self::Moved { from, to, generation } => {
+                write!(f, "the identity's exit {from} is lost and ")?;
+                match to {
+                    Some(to) => write!(f, "{to}")?,
+                    None => f.write_str("a new session")?,
+                }
+                let cure = "would come next; drop what is bound to the old address, then accept with";
+                write!(f, " {cure} LeaseRequest::generation({generation})")
+            }
             Self::DeadlinePassed => f.write_str("the request's deadline has passed; raise it, or ask for less at once"),
             Self::NoLeaseRequest => f.write_str(
                 "the request carries no LeaseRequest; insert one into its extensions, or give the layer one with \

@@ -14,15 +14,19 @@
 //! ```
 
 mod credential;
+mod gateway;
 mod list;
 mod route;
 mod spec;
 #[cfg(test)]
 mod tests;
+mod token;
 
 pub use credential::Credential;
+pub use gateway::Gateway;
 pub use list::ExitList;
 pub use route::{Route, Via};
+pub(crate) use token::Session;
 
 use crate::error::ConfigError;
 use sha1::{Digest, Sha1};
@@ -42,10 +46,11 @@ impl ExitId {
         self.0
     }
 
-    /// SHA-1 over the parts with a separator that none of them may hold; its first eight bytes.
-    fn of(via: Via, host: &str, port: u16, user: &str) -> Self {
+    /// SHA-1 over the parts with a separator that none of them may hold; its first eight bytes. A session token that stands
+    /// in the password is a part too: another token is another exit.
+    fn of(via: Via, host: &str, port: u16, user: &str, token: Option<&str>) -> Self {
         let mut sha = Sha1::new();
-        for part in [via.scheme(), host, &port.to_string(), user] {
+        for part in [via.scheme(), host, &port.to_string(), user].into_iter().chain(token) {
             sha.update(part.as_bytes());
             sha.update([0]);
         }
@@ -87,8 +92,15 @@ impl Exit {
     }
 
     fn new(via: Via, host: &str, port: u16, credential: Option<Credential>) -> Self {
-        let id = ExitId::of(via, host, port, credential.as_ref().map_or("", Credential::user));
-        Self { route: Route::new(id, via, host, port, credential) }
+        let id = ExitId::of(via, host, port, credential.as_ref().map_or("", Credential::user), None);
+        Self { route: Route::new(id, via, host, port, credential, false) }
+    }
+
+    /// One session of a gateway; `fresh` if each connection is another exit.
+    fn session(of: &Self, credential: Option<Credential>, token: Option<&str>, fresh: bool) -> Self {
+        let (via, host, port) = (of.route.via(), of.route.host(), of.route.port());
+        let id = ExitId::of(via, host, port, credential.as_ref().map_or("", Credential::user), token);
+        Self { route: Route::new(id, via, host, port, credential, fresh) }
     }
 
     /// The exit's name.

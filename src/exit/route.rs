@@ -34,11 +34,19 @@ struct Inner {
     host: Box<str>,
     port: u16,
     credential: Option<Credential>,
+    fresh: bool,
 }
 
 impl Route {
-    pub(super) fn new(exit: ExitId, via: Via, host: &str, port: u16, credential: Option<Credential>) -> Self {
-        Self(Arc::new(Inner { exit, via, host: host.into(), port, credential }))
+    pub(super) fn new(
+        exit: ExitId,
+        via: Via,
+        host: &str,
+        port: u16,
+        credential: Option<Credential>,
+        fresh: bool,
+    ) -> Self {
+        Self(Arc::new(Inner { exit, via, host: host.into(), port, credential, fresh }))
     }
 
     /// The exit this leads through.
@@ -65,6 +73,12 @@ impl Route {
         self.0.port
     }
 
+    /// Whether each connection leaves through another address, so that none may be used again.
+    #[must_use]
+    pub fn is_fresh(&self) -> bool {
+        self.0.fresh
+    }
+
     /// The login, if the exit has one.
     #[must_use]
     pub fn credential(&self) -> Option<&Credential> {
@@ -74,7 +88,7 @@ impl Route {
 
 impl fmt::Debug for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { exit, via, host, port, credential } = &*self.0;
+        let Inner { exit, via, host, port, credential, .. } = &*self.0;
         let address = format_args!("{}://{host}:{port}", via.scheme());
         f.debug_struct("Route")
             .field("exit", exit)

@@ -117,3 +117,39 @@ fn nothing_prints_a_login() {
     assert_eq!(basic, "Basic dG9rZW4tc2VjcmV0OnNlY3JldA==");
     assert!(basic.is_sensitive());
 }
+
+#[test]
+fn a_gateway_is_checked_when_it_is_read() {
+    for (template, why) in [
+        ("http://user:secret@gw.test:1", "no {session} in its login"),
+        ("http://{session}.gw.test:1", "no usable host"),
+        ("http://u-{session}-cc-{country}:secret@gw.test:1", "a placeholder that is not {session}"),
+        ("http://u-{sesion}:secret@gw.test:1", "a placeholder that is not {session}"),
+        ("socks5://u-{session}:secret@gw.test:1", "does not dial"),
+    ] {
+        let error = Gateway::parse(template).unwrap_err().to_string();
+        assert!(error.contains(why) && !error.contains("secret"), "{template}: {error}");
+    }
+    assert!(
+        Gateway::rotating("http://u-{session}:p@gw.test:1")
+            .unwrap_err()
+            .to_string()
+            .contains("rotate by itself")
+    );
+    let gateway = Gateway::parse("http://u-{session}:p@gw.test:1").unwrap();
+    assert!(gateway.clone().token_length(3).is_err() && gateway.token_length(33).is_err());
+}
+
+#[test]
+fn a_session_in_the_password_names_another_exit() {
+    let gateway = Gateway::parse("http://user:pw_session-{session}@gw.test:1").unwrap();
+    let session = |rider| Session { salt: 1, rider, generation: 0, window: 0 };
+    let (one, two) = (gateway.exit(&session(1), 0), gateway.exit(&session(2), 1));
+    assert_ne!(one.id(), two.id());
+    assert_eq!(one.id(), gateway.exit(&session(1), 7).id(), "the same session is the same exit");
+    assert!(one.route().credential().unwrap().password().starts_with("pw_session-"));
+    // The same in every build and process: processes agree on tokens without talking.
+    let token = gateway.exit(&session(1), 0).route().credential().unwrap().password()["pw_session-".len()..]
+        .to_owned();
+    assert_eq!(token, "k5ajuuin");
+}

@@ -9,13 +9,13 @@ pub use receipt::Release;
 pub(crate) use receipt::{Grant, Refusal, RetryAsk};
 pub use snapshot::{ExitCounts, OriginSnapshot, PairSnapshot, RefusalCounts, Snapshot};
 
-pub(crate) use crate::pool::Bounds;
+pub(crate) use crate::pool::{Bounds, Member};
 pub use crate::pool::{Reason, Receipt};
 
 use crate::draw::{Stream, draw};
-use crate::exit::Exit;
+use crate::exit::{Exit, Gateway};
 use crate::outcome::{Evidence, Outcome, Phase};
-use crate::pool::{BindingIx, Choice, ExitIx, LeaseId, NoExit, OriginIx, Pool};
+use crate::pool::{BindingIx, Choice, ExitIx, LeaseId, NoExit, OriginIx, Pool, PoolConfig};
 use crate::request::{LeaseRequest, Origin, Time};
 use crate::verdict::{Facts, RetryRules, Verdict};
 use std::num::NonZeroU32;
@@ -34,6 +34,8 @@ const BUSY: Duration = Duration::from_secs(1);
 /// What a fleet is built from.
 pub(crate) struct FleetConfig {
     pub(crate) exits: Vec<Exit>,
+    pub(crate) gateways: Vec<Gateway>,
+    pub(crate) member: Member,
     pub(crate) rules: RetryRules,
     pub(crate) seed: u64,
     /// Wall time at `Time::ZERO`, in nanoseconds since the Unix epoch: where windows begin.
@@ -59,7 +61,15 @@ pub(crate) struct Fleet {
 impl Fleet {
     pub(crate) fn new(config: FleetConfig) -> Self {
         Self {
-            pool: Pool::new(config.exits, config.seed, config.epoch, config.bounds, config.rules.rest()),
+            pool: Pool::new(PoolConfig {
+                exits: config.exits,
+                gateways: config.gateways,
+                seed: config.seed,
+                member: config.member,
+                epoch: config.epoch,
+                bounds: config.bounds,
+                rest: config.rules.rest(),
+            }),
             rules: config.rules,
             out: 0,
             most_out: config.bounds.leases,
@@ -83,11 +93,13 @@ impl Fleet {
             Some((exit, binding)) => (exit, Some(binding), Reason::Bound),
             None => self.place(now, ask, origin)?,
         };
+        let Some(route) = self.pool.exit(exit).map(|exit| exit.route().clone()) else {
+            return Err(self.busy(now, "the exit went while it was chosen"));
+        };
         let id = LeaseId(self.leases);
         let trial = self.pool.enter(now, id, (exit, origin), now + ask.deadline);
         self.leases += 1;
         self.out += 1;
-        let route = self.pool.exit(exit).route().clone();
         let charged = ask.trail.burned < BURNS;
         let receipt = Receipt { id, exit: route.exit(), at: (exit, origin), binding, sent: now, charged };
         Ok(Grant { receipt, route, reason, trial })
@@ -104,9 +116,15 @@ impl Fleet {
                 self.refusals.moved += 1;
                 Refusal::Moved { from, to, generation }
             }
+            NoExit::Unheld => Refusal::Misuse(
+                "nothing in the pool can be held for so long: the gateway rotates by itself, or its sessions end earlier; ask \
+                 for a shorter window, or per request",
+            ),
         })?;
-        let binding = self.pool.bind(now, ask, origin, &choice);
-        Ok((choice.exit, binding, choice.reason))
+        let Some((exit, binding)) = self.pool.bind(now, ask, origin, &choice) else {
+            return Err(self.busy(now, "as many sessions are held and in use as the scheduler allows"));
+        };
+        Ok((exit, binding, choice.reason))
     }
 
     /// Runs the timers that are due before it refuses anybody.
@@ -161,7 +179,10 @@ impl Fleet {
     /// When the first exit may serve the request, now or later.
     pub(crate) fn soonest(&mut self, now: Time, ask: &RetryAsk<'_>) -> Time {
         let (_, origin) = ask.receipt.at;
-        self.choose(now, ask.ask, origin).err().map_or(now, |none| none.retry_at.max(now))
+        match self.choose(now, ask.ask, origin) {
+            Err(NoExit::Unusable { retry_at, .. }) => retry_at.max(now),
+            _ => now,
+        }
     }
 
     /// `ask.trail` already counts this attempt.
@@ -173,11 +194,11 @@ impl Fleet {
             evidence: ask.evidence,
             heat_left: self.pool.heat(now, ask.receipt.at.0, origin),
             prior: self.pool.prior(now, origin),
-            heat_next: next.as_ref().ok().map(|choice| self.pool.heat(now, choice.exit, origin)),
+            heat_next: next.as_ref().ok().map(|choice| self.pool.heat_of(now, choice, origin)),
             soonest: match next {
                 Ok(_) => Duration::ZERO,
                 Err(NoExit::Unusable { retry_at, .. }) => retry_at.since(now),
-                Err(NoExit::Moved { .. }) => Duration::MAX,
+                Err(NoExit::Moved { .. } | NoExit::Unheld) => Duration::MAX,
             },
             max_sends: ask.ask.max_sends.map_or(self.rules.max_sends(), NonZeroU32::get),
             sends: ask.ask.trail.sends,

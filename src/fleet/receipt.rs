@@ -34,7 +34,8 @@ pub(crate) struct Grant {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Refusal {
     NoUsableExit { retry_at: Time, counts: UnusableCounts },
-    Moved { from: ExitId, to: ExitId, generation: u32 },
+    Moved { from: ExitId, to: Option<ExitId>, generation: u32 },
+    Misuse(&'static str),
     Busy { bound: &'static str, retry_at: Time },
 }
 

@@ -122,10 +122,11 @@ pub(crate) struct Binding {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) entity: u64,
-    pub(super) exit: ExitIx,
     pub(super) generation: u32,
     pub(super) length: Duration,
     pub(super) until: Time,
+    /// Which window it is.
+    pub(super) window: u64,
 }
 
 impl Binding {
@@ -189,7 +190,8 @@ impl Bindings {
         now: Time,
         ask: &LeaseRequest,
         origin: OriginIx,
-        Place { entity, exit, generation, length, until }: Place,
+        Place { entity, generation, length, until, .. }: Place,
+        exit: ExitIx,
     ) -> Option<(BindingIx, Option<(BindingIx, ExitIx)>)> {
         let holder = Holder::of(ask, origin);
         let name = Holder::name(ask);
@@ -215,6 +217,15 @@ impl Bindings {
         let ix = BindingIx(self.slab.insert(fresh)?);
         self.by_holder.insert(Held { kind: holder.kind, name, place: holder.place }, ix);
         Some((ix, gone))
+    }
+
+    /// Forgets the least recently used of a few bindings whose exit suits.
+    pub(super) fn forget(&mut self, suits: impl Fn(ExitIx) -> bool) -> Option<(BindingIx, ExitIx)> {
+        // Four looks: where most bindings hold something else, one may see none that suits.
+        let rank = |binding: &Binding| suits(binding.exit).then_some(binding.last_used);
+        let (slot, gone) = (0..4).find_map(|_| self.slab.evict(LOOK * 4, rank))?;
+        self.by_holder.remove(&Holder { kind: gone.kind, name: gone.name.as_str(), place: gone.place });
+        Some((BindingIx(slot), gone.exit))
     }
 
     fn make_room(&mut self) -> Option<(BindingIx, ExitIx)> {

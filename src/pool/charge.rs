@@ -17,6 +17,7 @@ use super::OriginIx;
 use super::Pool;
 use super::Receipt;
 use super::bindings::BindingIx;
+use super::exits::Source;
 use super::gate::State;
 use super::pairs::Pair;
 use crate::draw::{Stream, draw, unit};
@@ -73,11 +74,21 @@ impl Pool {
         *record.counts.of(&evidence.outcome) += 1;
         let Some(share) = share(by, &evidence.outcome) else { return };
         record.heat.add(now, share);
+        // The token may have changed since: then this says nothing about the exit in its place.
+        let Some(exit_record) = self.exits.get(exit).filter(|known| known.id() == by.exit) else { return };
+        if let Some(gateway) = exit_record.source.gateway() {
+            record.heat_of(gateway).add(now, share);
+        }
+        // Nobody knows which exit of a gateway that rotates it was.
+        if matches!(exit_record.source, Source::Rotating { .. }) {
+            return;
+        }
         let seed = self.seed ^ record.hash;
         let refused = matches!(evidence.outcome.domain(), FailureDomain::Pair);
-        let origins = &self.origins;
+        let (origins, exits) = (&self.origins, &self.exits);
         let slot = if refused {
-            self.pairs.make(now, exit, origin, |origin| origins.get(origin).is_none())
+            let gone = |exit, origin| origins.get(origin).is_none() || exits.get(exit).is_none();
+            self.pairs.make(now, exit, origin, gone)
         } else {
             self.pairs.find(exit, origin)
         };
@@ -85,7 +96,7 @@ impl Pool {
             self.uncooled += u64::from(refused);
             return;
         };
-        let entity = self.id(exit).as_u64();
+        let entity = by.exit.as_u64();
         let rest = self.rest;
         let burned = self.with_pair(slot, |pair| {
             pair.heat.add(now, share);
@@ -103,6 +114,7 @@ impl Pool {
         });
         if burned == Some(true) {
             self.lose(by.binding);
+            self.exits.renew(exit);
         }
     }
 
@@ -123,9 +135,8 @@ impl Pool {
     #[inline]
     fn charge_exit(&mut self, now: Time, by: &Receipt, evidence: &Evidence) {
         let (exit, origin) = by.at;
-        if evidence.blameless {
-            return;
-        }
+        let known = self.exits.get(exit).filter(|record| record.id() == by.exit);
+        let Some(record) = known.filter(|_| !evidence.blameless) else { return };
         let weight = match evidence.outcome {
             // May be the origin's fault as well: it is the exit's only if the origin works for others.
             Outcome::ProxyError { phase: Phase::OriginTls } | Outcome::Interrupted { .. } => {
@@ -142,7 +153,7 @@ impl Pool {
             }
             Outcome::ProxyError { .. } => 1.0,
             _ if evidence.seen == Seen::Seen => {
-                let gate = &self.exits[exit.index()].gate;
+                let gate = &record.gate;
                 if !gate.is_open() && !gate.is_stale(by.sent) {
                     self.with_exit(exit, |record| {
                         record.gate.pass(by.id, 1);
@@ -153,17 +164,22 @@ impl Pool {
             }
             _ => return,
         };
-        let (seed, entity) = (self.seed, self.id(exit).as_u64());
-        self.with_exit(exit, |record| {
+        let (seed, entity) = (self.seed, by.exit.as_u64());
+        let died = self.with_exit(exit, |record| {
             if record.gate.is_stale(by.sent) {
-                return;
+                return false;
             }
             let trial = matches!(record.gate.state(), State::Trial { .. });
             if let Some(rest) = record.fault(now, origin, weight, trial) {
                 let draw = unit(draw(seed, Stream::Cooldown, entity, u64::from(record.gate.shuts())));
                 record.gate.shut(now, now + rest.mul_f64(0.9 + 0.2 * draw));
+                return true;
             }
+            false
         });
+        if died == Some(true) {
+            self.exits.renew(exit);
+        }
     }
 }
 

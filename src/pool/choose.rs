@@ -2,7 +2,7 @@
 
 use super::Pool;
 use super::bindings::{BindingIx, Holder, Place};
-use super::exits::ExitIx;
+use super::exits::{ExitIx, ExitRecord, GatewayIx, Source};
 use super::origins::OriginIx;
 use super::reason::Reason;
 use super::view::View;
@@ -12,9 +12,17 @@ use crate::request::{Granularity, LeaseRequest, Time};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choice {
-    pub(crate) exit: ExitIx,
+    pub(super) target: Target,
     pub(crate) reason: Reason,
     pub(super) hold: Hold,
+}
+
+/// Through what.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Target {
+    Exit(ExitIx),
+    /// A session of its own, to be minted for the binding.
+    Mint(GatewayIx),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +43,9 @@ pub(crate) enum NoExit {
     /// None may serve the origin, or the one that must may not.
     Unusable { retry_at: Time, counts: UnusableCounts },
     /// The one that is held is lost, and its holder does not move unasked.
-    Moved { from: ExitId, to: ExitId, generation: u32 },
+    Moved { from: ExitId, to: Option<ExitId>, generation: u32 },
+    /// Nothing in the pool can be held for so long.
+    Unheld,
 }
 
 impl Pool {
@@ -65,21 +75,32 @@ impl Pool {
             return None;
         }
         let (ix, held) = self.bindings.find_mut(Holder::of(ask, origin))?;
-        let index = held.exit.index();
-        let out = self.down.contains(index) || self.origins.get(origin)?.benched.contains(index);
         let (length, max_uses) = ask.granularity.window();
-        if out || !held.serves(now, length, max_uses) {
+        if !held.serves(now, length, max_uses) {
             return None;
         }
-        let owned = ask.exclusive || self.owned.contains(index);
-        if owned && self.exits[index].owner.map(|(owner, _)| owner) != Some(ix) {
+        let free = match held.exit {
+            ExitIx::Fixed(index) => {
+                let index = index as usize;
+                let out = self.down.contains(index) || self.origins.get(origin)?.benched.contains(index);
+                let owned = ask.exclusive || self.owned.contains(index);
+                !out && (!owned || self.exits.fixed[index].owner.map(|(owner, _)| owner) == Some(ix))
+            }
+            ExitIx::Minted(slot) => {
+                let pair = self.pairs.at(held.exit, origin);
+                self.exits.minted.get(slot)?.gate.state().admits()
+                    && pair.is_none_or(|pair| pair.gate.state().admits())
+            }
+        };
+        if !free {
             return None;
         }
         held.touch(now);
         Some((held.exit, (ix, held.generation)))
     }
 
-    /// Carries the choice out as far as it binds; returns the binding and its generation.
+    /// Carries the choice out as far as it binds; returns the exit, the binding and its generation. `None` if every minted
+    /// session is in use.
     #[inline]
     pub(crate) fn bind(
         &mut self,
@@ -87,56 +108,125 @@ impl Pool {
         ask: &LeaseRequest,
         origin: OriginIx,
         choice: &Choice,
-    ) -> Option<(BindingIx, u32)> {
+    ) -> Option<(ExitIx, Option<(BindingIx, u32)>)> {
+        let Target::Exit(exit) = choice.target else {
+            let Hold::Bind(place) = choice.hold else { return None };
+            return self.mint(now, ask, origin, place, choice.target);
+        };
         match choice.hold {
             Hold::Nothing => {
                 self.picks += 1;
-                None
+                Some((exit, None))
             }
             Hold::Turn => {
-                self.turn = choice.exit.0.wrapping_add(1);
-                None
+                self.next_turn(exit);
+                Some((exit, None))
             }
             Hold::Keep(ix, generation) => {
                 self.bindings.touch(now, ix);
-                self.reserve(ask, ix, choice);
-                Some((ix, generation))
+                self.reserve(ask, ix, choice, exit);
+                Some((exit, Some((ix, generation))))
             }
             Hold::Bind(place) => {
                 if choice.reason == Reason::Turn {
-                    self.turn = choice.exit.0.wrapping_add(1);
+                    self.next_turn(exit);
                 }
-                let (ix, gone) = self.bindings.bind(now, ask, origin, place)?;
-                if let Some((old, exit)) = gone {
-                    self.unbind(old, exit);
-                }
-                self.exits[place.exit.index()].bound += 1;
-                self.reserve(ask, ix, choice);
-                Some((ix, place.generation))
+                let ix = self.rebind(now, ask, origin, place, exit)?;
+                self.reserve(ask, ix, choice, exit);
+                Some((exit, Some((ix, place.generation))))
             }
         }
     }
 
+    fn next_turn(&mut self, exit: ExitIx) {
+        if let ExitIx::Fixed(index) = exit {
+            self.turn = index.wrapping_add(1);
+        }
+    }
+
+    fn rebind(
+        &mut self,
+        now: Time,
+        ask: &LeaseRequest,
+        origin: OriginIx,
+        place: Place,
+        exit: ExitIx,
+    ) -> Option<BindingIx> {
+        let (ix, gone) = self.bindings.bind(now, ask, origin, place, exit)?;
+        if let Some(record) = self.exits.get_mut(exit) {
+            record.bound += 1;
+        }
+        if let Some((old, exit)) = gone {
+            self.unbind(old, exit);
+        }
+        Some(ix)
+    }
+
+    /// Mints the session that a binding holds from now on.
+    fn mint(
+        &mut self,
+        now: Time,
+        ask: &LeaseRequest,
+        origin: OriginIx,
+        place: Place,
+        target: Target,
+    ) -> Option<(ExitIx, Option<(BindingIx, u32)>)> {
+        let Target::Mint(gateway) = target else { return None };
+        if self.exits.minted.is_full() && !self.forget_minted() {
+            return None;
+        }
+        let exit = self.exits.render(gateway, place.entity, place.generation, place.window);
+        // Its holder is known once the binding is made.
+        let slot = self.exits.minted.insert(ExitRecord::new(exit, Source::Minted { gateway }))?;
+        let exit = ExitIx::Minted(slot);
+        let ix = self.rebind(now, ask, origin, place, exit)?;
+        Some((exit, Some((ix, place.generation))))
+    }
+
+    /// Lets the least recently used of a few idle minted sessions go, with its binding. Says whether there was one.
+    fn forget_minted(&mut self) -> bool {
+        let exits = &self.exits;
+        let idle = |exit: ExitIx| exits.get(exit).is_some_and(|record| record.in_flight == 0);
+        let Some((ix, exit)) = self.bindings.forget(|exit| matches!(exit, ExitIx::Minted(_)) && idle(exit))
+        else {
+            return false;
+        };
+        self.unbind(ix, exit);
+        true
+    }
+
     /// Keeps everybody else off the exit, if the request wants that and it is not lent.
-    fn reserve(&mut self, ask: &LeaseRequest, ix: BindingIx, choice: &Choice) {
+    fn reserve(&mut self, ask: &LeaseRequest, ix: BindingIx, choice: &Choice, exit: ExitIx) {
         let lent = matches!(choice.reason, Reason::Borrowed { .. });
         if let (true, false, Some(until)) = (ask.exclusive, lent, self.bindings.until(ix)) {
-            self.set_owner(choice.exit, Some((ix, until)));
+            self.set_owner(exit, Some((ix, until)));
         }
     }
 
     fn unbind(&mut self, ix: BindingIx, exit: ExitIx) {
-        let record = &mut self.exits[exit.index()];
+        let Some(record) = self.exits.get_mut(exit) else { return };
         record.bound = record.bound.saturating_sub(1);
         if record.owner.is_some_and(|(owner, _)| owner == ix) {
             self.set_owner(exit, None);
         }
+        self.retire(exit);
     }
 
     /// The heat of a pair, 0 to 1.
     pub(crate) fn heat(&self, now: Time, exit: ExitIx, origin: OriginIx) -> f32 {
-        let prior = self.prior(now, origin);
+        let gateway = self.exits.get(exit).and_then(|record| record.source.gateway());
+        let prior = self.origins.get(origin).map_or(0.05, |record| record.prior(now, gateway));
         self.pairs.at(exit, origin).map_or(prior, |pair| pair.heat.rate(now, prior))
+    }
+
+    /// The heat that a choice would meet.
+    pub(crate) fn heat_of(&self, now: Time, choice: &Choice, origin: OriginIx) -> f32 {
+        match choice.target {
+            Target::Exit(exit) => self.heat(now, exit, origin),
+            Target::Mint(gateway) => {
+                self.origins.get(origin).map_or(0.05, |record| record.prior(now, Some(gateway)))
+            }
+        }
     }
 
     /// The origin's own block rate over all exits, 0 to 1.

@@ -34,7 +34,7 @@ impl Pool {
     pub(crate) fn census(&self) -> Census {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         // An exit on trial is dead until it has passed.
-        let dead = self.exits.iter().filter(|exit| !exit.gate.is_open()).count();
+        let dead = self.exits.fixed.iter().filter(|exit| !exit.gate.is_open()).count();
         Census {
             total: count(self.exits.len()),
             dead: count(dead),
@@ -60,8 +60,9 @@ impl Pool {
                 State::Resting { until } => until.since(now),
                 State::Open | State::Trial { .. } => Duration::ZERO,
             };
-            let heat = pair.heat.rate(now, origin.heat.prior(now));
-            Some(PairFacts { exit: self.id(pair.exit), origin: &origin.name, heat, cooling })
+            let gateway = self.exits.get(pair.exit)?.source.gateway();
+            let heat = pair.heat.rate(now, origin.prior(now, gateway));
+            Some(PairFacts { exit: self.exits.id(pair.exit)?, origin: &origin.name, heat, cooling })
         })
     }
 }

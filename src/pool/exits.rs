@@ -3,22 +3,74 @@
 use super::bindings::BindingIx;
 use super::gate::Gate;
 use super::origins::OriginIx;
+use super::slab::Slot;
 use crate::exit::{Exit, ExitId};
 use crate::request::Time;
 use std::time::Duration;
 
-/// An exit's place in the pool's table.
+/// An exit's place in the pool.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct ExitIx(pub(super) u32);
+pub(crate) enum ExitIx {
+    /// In the table that requests are spread over: listed exits, and the slots of gateways.
+    Fixed(u32),
+    /// A session that one binding holds.
+    Minted(Slot),
+}
 
 impl ExitIx {
     /// A pool holds fewer exits than a u32 counts.
     pub(crate) fn at(index: usize) -> Self {
-        Self(u32::try_from(index).unwrap_or(u32::MAX))
+        Self::Fixed(u32::try_from(index).unwrap_or(u32::MAX))
     }
 
+    /// The place in the table, if it has one.
+    #[inline]
+    pub(super) const fn index(self) -> Option<usize> {
+        match self {
+            Self::Fixed(index) => Some(index as usize),
+            Self::Minted(_) => None,
+        }
+    }
+}
+
+/// Which gateway of the pool.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct GatewayIx(pub(super) u16);
+
+impl GatewayIx {
     pub(super) const fn index(self) -> usize {
         self.0 as usize
+    }
+}
+
+/// Where an exit comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Source {
+    Listed,
+    /// A slot of a gateway: a new token after each loss.
+    Slot {
+        gateway: GatewayIx,
+        rider: u64,
+        generation: u32,
+    },
+    /// A gateway that rotates by itself.
+    Rotating {
+        gateway: GatewayIx,
+    },
+    /// A session that one binding holds.
+    Minted {
+        gateway: GatewayIx,
+    },
+}
+
+impl Source {
+    pub(super) const fn gateway(self) -> Option<GatewayIx> {
+        match self {
+            Self::Listed => None,
+            Self::Slot { gateway, .. } | Self::Rotating { gateway } | Self::Minted { gateway } => {
+                Some(gateway)
+            }
+        }
     }
 }
 
@@ -35,6 +87,7 @@ const FORGIVEN_AFTER: Duration = Duration::from_secs(60);
 
 pub(crate) struct ExitRecord {
     pub(crate) exit: Exit,
+    pub(super) source: Source,
     pub(super) gate: Gate,
     pub(super) in_flight: u32,
     /// How many bindings hold it.
@@ -49,9 +102,10 @@ pub(crate) struct ExitRecord {
 }
 
 impl ExitRecord {
-    pub(super) const fn new(exit: Exit) -> Self {
+    pub(super) const fn new(exit: Exit, source: Source) -> Self {
         Self {
             exit,
+            source,
             gate: Gate::OPEN,
             in_flight: 0,
             bound: 0,

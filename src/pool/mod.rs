@@ -14,6 +14,7 @@ mod reason;
 mod receipt;
 mod ring;
 mod slab;
+mod table;
 mod timers;
 mod unusable;
 mod view;
@@ -27,6 +28,7 @@ pub use reason::Reason;
 pub(crate) use receipt::LeaseId;
 pub use receipt::Receipt;
 use slab::Slot;
+pub(crate) use table::Member;
 
 use bindings::Bindings;
 use bits::Bits;
@@ -34,10 +36,13 @@ use exits::ExitRecord;
 use gate::State;
 use origins::Origins;
 use pairs::{Pair, Pairs};
-use ring::Ring;
+use table::ExitTable;
 use timers::{Due, Timers};
 
-use crate::exit::{Exit, ExitId};
+use crate::draw::mix;
+#[cfg(test)]
+use crate::exit::ExitId;
+use crate::exit::{Exit, Gateway};
 use crate::request::{Origin, Time};
 use crate::verdict::Rest;
 use std::collections::BTreeSet;
@@ -49,11 +54,12 @@ pub(crate) struct Bounds {
     pub(crate) pairs: usize,
     pub(crate) bindings: usize,
     pub(crate) leases: usize,
+    pub(crate) minted: usize,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { origins: 65_536, pairs: 262_144, bindings: 1_000_000, leases: 1_000_000 }
+        Self { origins: 65_536, pairs: 262_144, bindings: 1_000_000, leases: 1_000_000, minted: 10_000 }
     }
 }
 
@@ -62,19 +68,20 @@ const TICK: usize = 64;
 
 pub(crate) struct Pool {
     seed: u64,
+    /// Tells the draws of this process from those of its fleet's others.
+    member: u64,
     /// Wall time at `Time::ZERO`, in nanoseconds since the Unix epoch.
     epoch: u64,
     /// How long a burned pair rests.
     rest: Rest,
-    exits: Vec<ExitRecord>,
-    ring: Ring,
+    exits: ExitTable,
     /// Exits that admit nobody, and when each dead one's rest is over.
     down: Bits,
     /// Exits that one binding holds alone.
     owned: Bits,
     /// Whose turn it is, where exits take turns.
     turn: u32,
-    dead: BTreeSet<(Time, u32)>,
+    dead: BTreeSet<(Time, ExitIx)>,
     origins: Origins,
     pairs: Pairs,
     bindings: Bindings,
@@ -86,17 +93,26 @@ pub(crate) struct Pool {
     uncooled: u64,
 }
 
+/// What a pool is built from.
+pub(crate) struct PoolConfig {
+    pub(crate) exits: Vec<Exit>,
+    pub(crate) gateways: Vec<Gateway>,
+    pub(crate) seed: u64,
+    pub(crate) member: Member,
+    pub(crate) epoch: u64,
+    pub(crate) bounds: Bounds,
+    pub(crate) rest: Rest,
+}
+
 impl Pool {
-    pub(crate) fn new(mut exits: Vec<Exit>, seed: u64, epoch: u64, bounds: Bounds, rest: Rest) -> Self {
-        // So that no decision depends on the order of the list.
-        exits.sort_unstable_by_key(Exit::id);
-        exits.dedup_by_key(|exit| exit.id());
+    pub(crate) fn new(config: PoolConfig) -> Self {
+        let PoolConfig { exits, gateways, seed, member, epoch, bounds, rest } = config;
         Self {
             seed,
+            member: mix(u64::from(member.index)),
             epoch,
             rest,
-            ring: Ring::new(exits.iter().map(Exit::id)),
-            exits: exits.into_iter().map(ExitRecord::new).collect(),
+            exits: ExitTable::new(exits, gateways, seed, member, bounds.minted),
             down: Bits::default(),
             owned: Bits::default(),
             turn: 0,
@@ -127,7 +143,11 @@ impl Pool {
         for _ in 0..TICK {
             match self.timers.due(now) {
                 None => return false,
-                Some(Due::Exit(exit)) => self.with_exit(exit, |record| record.gate.due(now)),
+                Some(due @ Due::Exit(exit)) => {
+                    if self.with_exit(exit, |record| record.gate.due(now)).is_none() {
+                        self.timers.forget(due);
+                    }
+                }
                 Some(Due::Owner(exit)) => self.set_owner(exit, None),
                 Some(Due::Pair(slot)) => {
                     if self.with_pair(slot, |pair| pair.gate.due(now)).is_none() {
@@ -139,8 +159,7 @@ impl Pool {
         true
     }
 
-    /// The lease enters: it counts as in flight, takes the place of a trial, and the binding keeps or takes the exit.
-    /// Says whether it is a trial.
+    /// The lease enters: it counts as in flight, and takes the place of a trial. Says whether it is one.
     #[inline]
     pub(crate) fn enter(
         &mut self,
@@ -149,11 +168,11 @@ impl Pool {
         (exit, origin): (ExitIx, OriginIx),
         place_until: Time,
     ) -> bool {
-        let record = &mut self.exits[exit.index()];
+        let Some(record) = self.exits.get_mut(exit) else { return false };
         record.in_flight += 1;
         self.in_use += u32::from(record.in_flight == 1);
-        let trial =
-            !record.gate.is_open() && self.with_exit(exit, |record| record.gate.enter(lease, place_until));
+        let trial = !record.gate.is_open()
+            && self.with_exit(exit, |record| record.gate.enter(lease, place_until)) == Some(true);
         let pair_trial = match self.pairs.find(exit, origin) {
             Some(slot) => self.with_pair(slot, |pair| pair.gate.enter(lease, place_until)),
             None => None,
@@ -172,11 +191,12 @@ impl Pool {
         if good {
             self.ended_well(receipt);
         }
-        let record = &mut self.exits[exit.index()];
-        record.in_flight = record.in_flight.saturating_sub(1);
-        self.in_use -= u32::from(record.in_flight == 0);
-        if !record.gate.is_open() {
-            self.with_exit(exit, |record| record.gate.leave(receipt.id));
+        if let Some(record) = self.exits.get_mut(exit) {
+            record.in_flight = record.in_flight.saturating_sub(1);
+            self.in_use -= u32::from(record.in_flight == 0);
+            if !record.gate.is_open() {
+                self.with_exit(exit, |record| record.gate.leave(receipt.id));
+            }
         }
         if let Some(slot) = self.pairs.find(exit, origin) {
             self.with_pair(slot, |pair| pair.gate.leave(receipt.id));
@@ -184,37 +204,54 @@ impl Pool {
         if let Some(record) = self.origins.get_mut(origin) {
             record.in_flight = record.in_flight.saturating_sub(1);
         }
+        self.retire(exit);
     }
 
     /// An attempt ended well, its body included: earlier faults were not the exit's, and the origin works.
     pub(crate) fn ended_well(&mut self, receipt: &Receipt) {
         let (exit, origin) = receipt.at;
-        self.exits[exit.index()].clear_faults();
+        if let Some(record) = self.exits.get_mut(exit) {
+            record.clear_faults();
+        }
         if let Some(record) = self.origins.get_mut(origin) {
             record.worked = record.worked.max(Some(receipt.sent));
         }
     }
 
-    /// Gives an exit to one binding alone, or back to all.
-    fn set_owner(&mut self, exit: ExitIx, owner: Option<(BindingIx, Time)>) {
-        let before = std::mem::replace(&mut self.exits[exit.index()].owner, owner);
-        let until = |owner: Option<(BindingIx, Time)>| owner.map(|(_, until)| until);
-        self.timers.reset(Due::Owner(exit), until(before), until(owner));
-        self.owned.set(exit.index(), owner.is_some(), self.exits.len());
+    /// A minted exit goes when nothing holds it and nothing rides it.
+    fn retire(&mut self, exit: ExitIx) {
+        let ExitIx::Minted(slot) = exit else { return };
+        let Some(record) = self.exits.minted.get(slot) else { return };
+        if record.bound > 0 || record.in_flight > 0 {
+            return;
+        }
+        self.timers.reset(Due::Exit(exit), record.gate.state().due_at(), None);
+        self.exits.minted.remove(slot);
     }
 
-    /// Every change of an exit's gate goes through here, so that bits and timers agree with it.
-    fn with_exit<T>(&mut self, exit: ExitIx, change: impl FnOnce(&mut ExitRecord) -> T) -> T {
-        let record = &mut self.exits[exit.index()];
+    /// Gives an exit to one binding alone, or back to all. A minted exit is its binding's alone in any case.
+    fn set_owner(&mut self, exit: ExitIx, owner: Option<(BindingIx, Time)>) {
+        let (Some(index), Some(record)) = (exit.index(), self.exits.get_mut(exit)) else { return };
+        let before = std::mem::replace(&mut record.owner, owner);
+        let until = |owner: Option<(BindingIx, Time)>| owner.map(|(_, until)| until);
+        self.timers.reset(Due::Owner(exit), until(before), until(owner));
+        self.owned.set(index, owner.is_some(), self.exits.len());
+    }
+
+    /// Every change of an exit's gate goes through here, so that bits and timers agree with it. `None` if the exit is gone.
+    fn with_exit<T>(&mut self, exit: ExitIx, change: impl FnOnce(&mut ExitRecord) -> T) -> Option<T> {
+        let record = self.exits.get_mut(exit)?;
         let before = record.gate.state();
         let out = change(record);
         let after = record.gate.state();
         if before != after {
             self.timers.reset(Due::Exit(exit), before.due_at(), after.due_at());
-            keep_rest(&mut self.dead, exit, before, after);
-            self.down.set(exit.index(), !after.admits(), self.exits.len());
+            if let Some(index) = exit.index() {
+                keep_rest(&mut self.dead, exit, before, after);
+                self.down.set(index, !after.admits(), self.exits.len());
+            }
         }
-        out
+        Some(out)
     }
 
     /// As [`with_exit`](Self::with_exit), for a pair.
@@ -226,24 +263,22 @@ impl Pool {
         if before != after {
             self.timers.reset(Due::Pair(slot), before.due_at(), after.due_at());
             if let Some(record) = self.origins.get_mut(origin) {
-                keep_rest(&mut record.resting, exit, before, after);
-                record.benched.set(exit.index(), !after.admits(), self.exits.len());
+                if let Some(index) = exit.index() {
+                    keep_rest(&mut record.resting, exit, before, after);
+                    record.benched.set(index, !after.admits(), self.exits.len());
+                }
             }
         }
         Some(out)
     }
 
-    pub(crate) fn exit(&self, exit: ExitIx) -> &Exit {
-        &self.exits[exit.index()].exit
-    }
-
-    pub(crate) fn id(&self, exit: ExitIx) -> ExitId {
-        self.exits[exit.index()].id()
+    pub(crate) fn exit(&self, exit: ExitIx) -> Option<&Exit> {
+        self.exits.get(exit).map(|record| &record.exit)
     }
 
     #[cfg(test)]
     pub(crate) fn kill_for_test(&mut self, id: ExitId, now: Time) {
-        let at = self.exits.iter().position(|exit| exit.id() == id).unwrap();
+        let at = self.exits.fixed.iter().position(|exit| exit.id() == id).unwrap();
         let until = now + std::time::Duration::from_secs(1_000);
         self.with_exit(ExitIx::at(at), |record| record.gate.shut(now, until));
     }
@@ -254,11 +289,11 @@ impl Pool {
 }
 
 /// Keeps a set of rests in step with a gate.
-fn keep_rest(set: &mut BTreeSet<(Time, u32)>, exit: ExitIx, before: State, after: State) {
+fn keep_rest(set: &mut BTreeSet<(Time, ExitIx)>, exit: ExitIx, before: State, after: State) {
     if let State::Resting { until } = before {
-        set.remove(&(until, exit.0));
+        set.remove(&(until, exit));
     }
     if let State::Resting { until } = after {
-        set.insert((until, exit.0));
+        set.insert((until, exit));
     }
 }

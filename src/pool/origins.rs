@@ -1,6 +1,7 @@
 //! The origins that are known, by name.
 
 use super::bits::Bits;
+use super::exits::{ExitIx, GatewayIx};
 use super::heat::Heat;
 use super::slab::{Slab, Slot};
 use crate::draw;
@@ -11,6 +12,21 @@ use std::collections::BTreeSet;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct OriginIx(Slot);
+
+impl OriginRecord {
+    /// The block rate that an exit starts from here.
+    pub(super) fn prior(&self, now: Time, gateway: Option<GatewayIx>) -> f32 {
+        let all = self.heat.prior(now);
+        gateway.and_then(|gateway| self.gateways.get(gateway.index())).map_or(all, |heat| heat.rate(now, all))
+    }
+
+    pub(super) fn heat_of(&mut self, gateway: GatewayIx) -> &mut Heat {
+        if self.gateways.len() <= gateway.index() {
+            self.gateways.resize(gateway.index() + 1, Heat::COLD);
+        }
+        &mut self.gateways[gateway.index()]
+    }
+}
 
 impl OriginIx {
     pub(super) const fn as_u64(self) -> u64 {
@@ -25,10 +41,12 @@ pub(crate) struct OriginRecord {
     pub(crate) counts: OutcomeCounts,
     /// Over all exits: the prior of each pair.
     pub(super) heat: Heat,
+    /// The same for each gateway's exits alone: the prior of theirs. Empty until one has been used.
+    pub(super) gateways: Vec<Heat>,
     /// Exits whose pair admits nobody.
     pub(super) benched: Bits,
     /// When each resting pair's rest is over.
-    pub(super) resting: BTreeSet<(Time, u32)>,
+    pub(super) resting: BTreeSet<(Time, ExitIx)>,
     pub(super) in_flight: u32,
     /// When the last attempt was sent that ended well here, through whatever exit.
     pub(super) worked: Option<Time>,
@@ -69,6 +87,7 @@ impl Origins {
             hash: draw::text(name.as_str()),
             counts: OutcomeCounts::default(),
             heat: Heat::COLD,
+            gateways: Vec::new(),
             benched: Bits::default(),
             resting: BTreeSet::new(),
             in_flight: 0,

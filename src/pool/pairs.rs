@@ -90,13 +90,13 @@ impl Pairs {
     }
 
     /// The pair's cell, made if there is none. `None` if the table is full of pairs that rest, are on trial or have strikes.
-    /// Those of an origin that is `gone` are nobody's.
+    /// Those of an exit or origin that is `gone` are nobody's.
     pub(super) fn make(
         &mut self,
         now: Time,
         exit: ExitIx,
         origin: OriginIx,
-        gone: impl Fn(OriginIx) -> bool,
+        gone: impl Fn(ExitIx, OriginIx) -> bool,
     ) -> Option<Slot> {
         if let Some(slot) = self.find(exit, origin) {
             return Some(slot);
@@ -104,7 +104,7 @@ impl Pairs {
         if self.slab.is_full() {
             let cold = |pair: &Pair| {
                 let cold = pair.gate.state().admits() && pair.strikes(now) <= COLD_STRIKES;
-                (cold || gone(pair.origin)).then(|| pair.heat.at())
+                (cold || gone(pair.exit, pair.origin)).then(|| pair.heat.at())
             };
             let (_, old) = self.slab.evict(64, cold)?;
             self.by_place.remove(&(old.exit, old.origin));

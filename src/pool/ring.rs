@@ -4,7 +4,6 @@
 
 use super::exits::ExitIx;
 use crate::draw::{below, mix};
-use crate::exit::ExitId;
 
 const EMPTY: u32 = u32::MAX;
 /// Places a key tries before the caller scans for what is left.
@@ -16,11 +15,12 @@ pub(crate) struct Ring {
 
 impl Ring {
     /// A quarter to a half of the places are taken.
-    pub(super) fn new(ids: impl ExactSizeIterator<Item = ExitId>) -> Self {
+    /// `ids` names each exit of the table that may be held: where it stands, and a hash of its name.
+    pub(super) fn new(ids: &[(u32, u64)]) -> Self {
         let size = (ids.len() * 2).next_power_of_two().max(2);
         let mut places = vec![EMPTY; size];
-        for (index, id) in (0_u32..).zip(ids) {
-            let mut at = below(mix(id.as_u64()), size);
+        for (index, id) in ids.iter().copied() {
+            let mut at = below(mix(id), size);
             while places[at] != EMPTY {
                 at = (at + 1) % size;
             }
@@ -33,7 +33,7 @@ impl Ring {
     pub(super) fn place(&self, seed: u64, suits: impl Fn(ExitIx) -> bool) -> Option<ExitIx> {
         (0..TRIES).find_map(|step| {
             let index = self.places[below(mix(seed ^ mix(step)), self.places.len())];
-            (index != EMPTY && suits(ExitIx(index))).then_some(ExitIx(index))
+            (index != EMPTY && suits(ExitIx::Fixed(index))).then_some(ExitIx::Fixed(index))
         })
     }
 }

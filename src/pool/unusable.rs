@@ -5,7 +5,6 @@ use super::exits::ExitIx;
 use super::gate::State;
 use super::view::View;
 use crate::error::UnusableCounts;
-use crate::exit::ExitId;
 use std::time::Duration;
 
 /// When to ask again while somebody else's trial is out: about as long as an answer takes.
@@ -17,15 +16,11 @@ impl View<'_> {
         let pool = self.pool;
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let (down, dead) = (pool.down.len(), count(pool.dead.len()));
-        let barred = |id: &&ExitId| {
-            let at = pool.exits.binary_search_by_key(*id, |exit| exit.id());
-            at.is_ok_and(|index| !pool.down.contains(index) && !self.record.benched.contains(index))
-        };
         let mut counts = UnusableCounts::default();
         let left = count(pool.exits.len()).saturating_sub(down);
         counts.dead = dead;
-        counts.avoided = count(self.ask.trail.refused.iter().filter(barred).count());
-        let left = left.saturating_sub(counts.avoided);
+        counts.avoided = left.min(count(self.ask.trail.refused.len()));
+        let left = left - counts.avoided;
         let benched = left.min(self.record.benched.len());
         counts.reserved = left - benched;
         counts.cooling = benched.min(count(self.record.resting.len()));
@@ -41,9 +36,9 @@ impl View<'_> {
     pub(super) fn waits_for(&self, exit: ExitIx) -> NoExit {
         let mut counts = UnusableCounts::default();
         let pair = self.pool.pairs.at(exit, self.origin).map(|pair| pair.gate.state());
-        let (whose, state) = match (self.pool.exits[exit.index()].gate.state(), pair) {
-            (State::Open, Some(pair)) => (&mut counts.cooling, pair),
-            (state, _) => (&mut counts.dead, state),
+        let (whose, state) = match (self.pool.exits.get(exit).map(|record| record.gate.state()), pair) {
+            (Some(State::Open) | None, Some(pair)) => (&mut counts.cooling, pair),
+            (state, _) => (&mut counts.dead, state.unwrap_or(State::Open)),
         };
         let retry_at = match state {
             State::Resting { until } => {

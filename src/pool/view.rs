@@ -3,14 +3,14 @@
 use super::Pool;
 use super::bindings::{Binding, BindingIx, Holder, Place, Windows};
 use super::bits::Out;
-use super::choose::{Choice, Hold, NoExit};
-use super::exits::ExitIx;
+use super::choose::{Choice, Hold, NoExit, Target};
+use super::exits::{ExitIx, ExitRecord, GatewayIx, Source};
 use super::gate::State;
 use super::origins::{OriginIx, OriginRecord};
 use super::pairs::Pair;
 use super::reason::Reason;
 use crate::draw::{Stream, below, draw, mix};
-use crate::exit::ExitId;
+use crate::exit::{ExitId, Gateway};
 use crate::request::{Affinity, Granularity, LeaseRequest, OnLoss, Time};
 use std::time::Duration;
 
@@ -37,9 +37,7 @@ impl View<'_> {
     pub(super) fn choose(mut self) -> Result<Choice, NoExit> {
         if self.ask.granularity == Granularity::PerRequest {
             let choice = match self.ask.affinity {
-                Affinity::RoundRobin => {
-                    self.turn(None).map(|exit| Choice { exit, reason: Reason::Turn, hold: Hold::Turn })
-                }
+                Affinity::RoundRobin => self.turn(None).map(|exit| chosen(exit, Reason::Turn, Hold::Turn)),
                 _ => self.pick(),
             };
             return choice.ok_or_else(|| self.unusable());
@@ -50,7 +48,7 @@ impl View<'_> {
                 self.place_anew((entity, 0), Reason::Placed, None)
             }
             Some((ix, held)) => {
-                let owner = self.pool.exits[held.exit.index()].owner;
+                let owner = self.pool.exits.get(held.exit).and_then(|record| record.owner);
                 self.own = owner.filter(|(owner, _)| *owner == ix).map(|_| held.exit);
                 self.held(ix, held)
             }
@@ -64,29 +62,39 @@ impl View<'_> {
     }
 
     fn free(&self, exit: ExitIx) -> bool {
-        let index = exit.index();
-        !self.pool.down.contains(index) && !self.record.benched.contains(index) && !self.reserved(exit)
+        match exit.index() {
+            Some(index) => {
+                let out = self.pool.down.contains(index) || self.record.benched.contains(index);
+                !out && !self.reserved(exit)
+            }
+            None => {
+                let pair = self.pool.pairs.at(exit, self.origin);
+                self.pool.exits.get(exit).is_some_and(|record| record.gate.state().admits())
+                    && pair.is_none_or(|pair| pair.gate.state().admits())
+            }
+        }
     }
 
     pub(super) fn reserved(&self, exit: ExitIx) -> bool {
-        self.pool.owned.contains(exit.index()) && self.own != Some(exit)
+        exit.index().is_some_and(|index| self.pool.owned.contains(index)) && self.own != Some(exit)
     }
 
     fn avoids(&self, exit: ExitIx) -> bool {
-        let among = |list: &[ExitId]| !list.is_empty() && list.contains(&self.pool.id(exit));
+        let id = || self.pool.exits.id(exit);
+        let among = |list: &[ExitId]| !list.is_empty() && id().is_some_and(|id| list.contains(&id));
         among(self.avoid) || among(&self.ask.trail.refused)
     }
 
     /// Power of two choices: of two usable exits drawn at random, the better one. Where few are usable, the two come from
     /// a count.
     fn pick(&self) -> Option<Choice> {
-        let picked = |exit, reason| Some(Choice { exit, reason, hold: Hold::Nothing });
+        let picked = |exit, reason| Some(chosen(exit, reason, Hold::Nothing));
         let count = self.pool.exits.len();
-        let base = draw(self.pool.seed, Stream::Pick, self.record.hash, self.pool.picks);
+        let base = draw(self.pool.seed ^ self.pool.member, Stream::Pick, self.record.hash, self.pool.picks);
         let prior = self.record.heat.prior(self.now);
         let mut first = None;
         for step in 0..DRAWS {
-            let exit = ExitIx(u32::try_from(below(mix(base ^ step), count)).ok()?);
+            let exit = ExitIx::at(below(mix(base ^ step), count));
             if first == Some(exit) || !self.usable(exit) {
                 continue;
             }
@@ -111,9 +119,14 @@ impl View<'_> {
 
     #[allow(clippy::cast_precision_loss, reason = "a queue of 2^24 leases on one exit is full anyway")]
     fn score(&self, exit: ExitIx, prior: f32) -> f32 {
+        let record = self.pool.exits.get(exit);
+        let prior = match record.and_then(|record| record.source.gateway()) {
+            None => prior,
+            gateway => self.record.prior(self.now, gateway),
+        };
         let pair = self.pool.pairs.at(exit, self.origin);
         let heat = pair.map_or(prior, |pair| pair.heat.rate(self.now, prior));
-        (heat + FLOOR) * (self.pool.exits[exit.index()].in_flight + 1) as f32
+        (heat + FLOOR) * (record.map_or(0, |record| record.in_flight) + 1) as f32
     }
 
     fn out(&self) -> Out<'_> {
@@ -146,8 +159,17 @@ impl View<'_> {
         if !current {
             return self.place_anew((held.entity, held.generation), Reason::Placed, None);
         }
+        let source = self.pool.exits.get(held.exit).map(|record| record.source);
+        if let Some(Source::Minted { gateway }) = source {
+            if !self.keeps(gateway, length) {
+                return Err(NoExit::Unheld);
+            }
+        }
         let next = (held.entity, held.generation.wrapping_add(1));
-        let from = self.pool.id(held.exit);
+        let Some(from) = self.pool.exits.id(held.exit) else {
+            // Its session was let go.
+            return self.place_anew((held.entity, held.generation), Reason::Placed, None);
+        };
         let moves = self.ask.when_lost() == OnLoss::Move;
         if self.lost(held.exit) || (held.lost && moves) {
             return match self.ask.when_lost() {
@@ -158,7 +180,11 @@ impl View<'_> {
                     if self.ask.accepted == Some(next.1) {
                         return Ok(choice);
                     }
-                    Err(NoExit::Moved { from, to: self.pool.id(choice.exit), generation: next.1 })
+                    let to = match choice.target {
+                        Target::Exit(exit) => self.pool.exits.id(exit),
+                        Target::Mint(_) => None,
+                    };
+                    Err(NoExit::Moved { from, to, generation: next.1 })
                 }
             };
         }
@@ -168,7 +194,7 @@ impl View<'_> {
         let hold = Hold::Keep(ix, held.generation);
         // Who does not move uses its own exit again, also after it has failed the request.
         if self.usable(held.exit) || (!moves && self.free(held.exit)) {
-            return Ok(Choice { exit: held.exit, reason: Reason::Bound, hold });
+            return Ok(chosen(held.exit, Reason::Bound, hold));
         }
         if !moves {
             return Err(self.waits_for(held.exit));
@@ -176,11 +202,13 @@ impl View<'_> {
         let exit = match self.ask.affinity {
             Affinity::RoundRobin => self.turn(None),
             _ => {
-                self.place(self.seed((held.entity, held.generation), self.windows(held.entity, length)), None)
+                let seed = self.seed((held.entity, held.generation), self.windows(held.entity, length));
+                let usable = |exit| self.usable(exit);
+                self.pool.exits.ring.place(seed, usable).or_else(|| self.any(seed, |_| true))
             }
         };
         let exit = exit.ok_or_else(|| self.unusable())?;
-        Ok(Choice { exit, reason: Reason::Borrowed { from }, hold })
+        Ok(chosen(exit, Reason::Borrowed { from }, hold))
     }
 
     fn windows(&self, entity: u64, length: Duration) -> Windows {
@@ -204,38 +232,69 @@ impl View<'_> {
         let windows = self.windows(entity, length);
         let seed = self.seed((entity, generation), windows);
         let in_turn = self.ask.affinity == Affinity::RoundRobin;
-        let find = |not| if in_turn { self.turn(not) } else { self.place(seed, not) };
-        let exit = find(not).or_else(|| find(None)).ok_or_else(|| self.unusable())?;
-        let place = Place { entity, exit, generation, length, until: windows.end(self.now) };
+        let find = |not| match in_turn {
+            true => self.turn(not).map(Target::Exit),
+            false => self.place(seed, length, not),
+        };
+        let target = find(not).or_else(|| find(None)).ok_or_else(|| self.unheld(length))?;
+        let window = windows.index(self.now);
+        let place = Place { entity, generation, length, until: windows.end(self.now), window };
         let reason = if in_turn && reason == Reason::Placed { Reason::Turn } else { reason };
-        Ok(Choice { exit, reason, hold: Hold::Bind(place) })
+        Ok(Choice { target, reason, hold: Hold::Bind(place) })
     }
 
-    /// A place by seed. Who wants an exit alone takes one that nobody holds, if there is one: others would have to leave.
-    fn place(&self, seed: u64, not: Option<ExitIx>) -> Option<ExitIx> {
-        let find = |suits: &dyn Fn(ExitIx) -> bool| {
-            let usable = |exit: ExitIx| Some(exit) != not && suits(exit) && self.usable(exit);
-            self.pool
-                .ring
-                .place(seed, usable)
-                .or_else(|| self.any(seed, |exit| Some(exit) != not && suits(exit)))
+    /// A place by seed: an exit of the list, or a gateway to mint a session at. Who wants a listed exit alone takes one that
+    /// nobody holds, if there is one: others would have to leave.
+    fn place(&self, seed: u64, length: Duration, not: Option<ExitIx>) -> Option<Target> {
+        let source = |exit| self.pool.exits.get(exit).map(|record| record.source);
+        let find = |unheld: bool| {
+            let suits = |exit: ExitIx| match source(exit) {
+                Some(Source::Listed) => {
+                    let bound = self.pool.exits.get(exit).is_some_and(|record| record.bound > 0);
+                    Some(exit) != not && !(unheld && bound) && self.usable(exit)
+                }
+                Some(Source::Slot { gateway, .. }) => self.keeps(gateway, length),
+                _ => false,
+            };
+            self.pool.exits.ring.place(seed, suits).or_else(|| self.any(seed, suits))
         };
-        if self.ask.exclusive {
-            let unheld = |exit: ExitIx| self.pool.exits[exit.index()].bound == 0;
-            if let Some(exit) = find(&unheld) {
-                return Some(exit);
-            }
+        let exit = if self.ask.exclusive { find(true).or_else(|| find(false)) } else { find(false) }?;
+        match source(exit)? {
+            Source::Slot { gateway, .. } => Some(Target::Mint(gateway)),
+            _ => Some(Target::Exit(exit)),
         }
-        find(&|_| true)
+    }
+
+    /// Whether the gateway keeps a session for so long.
+    fn keeps(&self, gateway: GatewayIx, length: Duration) -> bool {
+        let lifetime = self.pool.exits.gateways.get(gateway.index()).and_then(Gateway::held_at_most);
+        lifetime.is_none_or(|lifetime| length <= lifetime)
+    }
+
+    /// Why nothing can be held: because nothing may go, or because nothing lasts so long.
+    fn unheld(&self, length: Duration) -> NoExit {
+        let lasts = |record: &ExitRecord| match record.source {
+            Source::Listed => true,
+            Source::Slot { gateway, .. } => self.keeps(gateway, length),
+            Source::Rotating { .. } | Source::Minted { .. } => false,
+        };
+        if self.ask.affinity == Affinity::RoundRobin || self.pool.exits.fixed.iter().any(lasts) {
+            return self.unusable();
+        }
+        NoExit::Unheld
     }
 
     /// Whether what holds the exit must leave it: it is dead, burned at this origin, or somebody else's alone.
     fn lost(&self, exit: ExitIx) -> bool {
-        if self.pool.down.contains(exit.index()) || self.reserved(exit) {
+        let dead = |record: &ExitRecord| !record.gate.state().admits();
+        if self.pool.exits.get(exit).is_none_or(dead) || self.reserved(exit) {
             return true;
         }
         let burned = |pair: &Pair| pair.burned && matches!(pair.gate.state(), State::Resting { .. });
-        self.record.benched.contains(exit.index())
-            && self.pool.pairs.at(exit, self.origin).is_some_and(burned)
+        self.pool.pairs.at(exit, self.origin).is_some_and(burned)
     }
+}
+
+const fn chosen(exit: ExitIx, reason: Reason, hold: Hold) -> Choice {
+    Choice { target: Target::Exit(exit), reason, hold }
 }

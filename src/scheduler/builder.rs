@@ -2,7 +2,8 @@
 
 use super::Scheduler;
 use crate::error::ConfigError;
-use crate::exit::{Exit, ExitId, ExitList};
+use crate::exit::{Exit, ExitId, ExitList, Gateway};
+use crate::fleet::{Bounds, FleetConfig, Member};
 use crate::verdict::RetryRules;
 use std::collections::HashMap;
 
@@ -10,8 +11,10 @@ use std::collections::HashMap;
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     exits: Vec<Exit>,
+    gateways: Vec<Gateway>,
     rules: RetryRules,
     seed: Option<u64>,
+    member: Option<(u32, u32)>,
 }
 
 impl Builder {
@@ -19,6 +22,21 @@ impl Builder {
     #[must_use]
     pub fn exits(mut self, exits: ExitList) -> Self {
         self.exits.extend(exits);
+        self
+    }
+
+    /// Adds a gateway. The same gateway twice counts once.
+    #[must_use]
+    pub fn gateway(mut self, gateway: Gateway) -> Self {
+        self.gateways.push(gateway);
+        self
+    }
+
+    /// Tells this process which of `of` it is, counted from 0: it then draws and counts apart from the others. What holds an
+    /// exit rides the same session in all of them, if they have the same seed.
+    #[must_use]
+    pub fn member(mut self, index: u32, of: u32) -> Self {
+        self.member = Some((index, of));
         self
     }
 
@@ -40,13 +58,39 @@ impl Builder {
     /// Builds the scheduler; its clock starts now.
     ///
     /// # Errors
-    /// That there is no exit, or that one exit was given with two passwords.
+    /// That there is neither an exit nor a gateway, that one of them was given with two passwords, or that a member is out of
+    /// range.
     pub fn build(self) -> Result<Scheduler, ConfigError> {
         let exits = distinct(self.exits)?;
-        if exits.is_empty() {
-            return Err(ConfigError::new("exits", "are none", "add a list with Builder::exits"));
+        if exits.is_empty() && self.gateways.is_empty() {
+            return Err(ConfigError::new(
+                "exits",
+                "are none",
+                "add a list with Builder::exits, or Builder::gateway",
+            ));
         }
-        Ok(Scheduler::start(exits, self.rules, self.seed.unwrap_or_else(random_seed)))
+        for (at, gateway) in self.gateways.iter().enumerate() {
+            if self.gateways[..at].iter().any(|before| before.id() == gateway.id() && before != gateway) {
+                return Err(ConfigError::new(
+                    "gateways",
+                    "hold one gateway in two ways",
+                    "keep one of the two",
+                ));
+            }
+        }
+        let (index, of) = self.member.unwrap_or((0, 1));
+        if index >= of {
+            return Err(ConfigError::new("member", "is not below the number of members", "count from 0"));
+        }
+        Ok(Scheduler::start(FleetConfig {
+            exits,
+            gateways: self.gateways,
+            member: Member { index, of },
+            rules: self.rules,
+            seed: self.seed.unwrap_or_else(random_seed),
+            epoch: 0,
+            bounds: Bounds::default(),
+        }))
     }
 }
 

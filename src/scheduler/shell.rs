@@ -5,11 +5,11 @@ use super::sync::{Mutex, MutexGuard, lock};
 use super::{Builder, Lease, Snapshot, events};
 use crate::draw::{Stream, draw, unit};
 use crate::error::LeaseError;
-use crate::exit::{Exit, ExitId};
-use crate::fleet::{Bounds, Fleet, FleetConfig, Receipt, Refusal, Release, RetryAsk};
+use crate::exit::ExitId;
+use crate::fleet::{Fleet, FleetConfig, Receipt, Refusal, Release, RetryAsk};
 use crate::outcome::Evidence;
 use crate::request::{LeaseRequest, Origin, Time};
-use crate::verdict::{RetryRules, Verdict};
+use crate::verdict::Verdict;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,12 +40,12 @@ impl Scheduler {
     }
 
     #[expect(clippy::disallowed_methods, reason = "where the clock starts")]
-    pub(super) fn start(exits: Vec<Exit>, rules: RetryRules, seed: u64) -> Self {
+    pub(super) fn start(mut config: FleetConfig) -> Self {
         let wall = SystemTime::now();
         let epoch = wall.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        let epoch = u64::try_from(epoch).unwrap_or(u64::MAX);
-        let fleet =
-            Mutex::new(Fleet::new(FleetConfig { exits, rules, seed, epoch, bounds: Bounds::default() }));
+        config.epoch = u64::try_from(epoch).unwrap_or(u64::MAX);
+        let seed = config.seed;
+        let fleet = Mutex::new(Fleet::new(config));
         let (start, waits) = (tokio::time::Instant::now(), AtomicU64::new(0));
         Self(Arc::new(Shell { fleet, start, wall, seed, waits }))
     }
@@ -184,6 +184,7 @@ impl Scheduler {
                 retry_in: retry_at.since(now),
                 counts,
             },
+            Refusal::Misuse(what) => LeaseError::Misuse(what),
             Refusal::Moved { from, to, generation } => LeaseError::Moved { from, to, generation },
             Refusal::Busy { bound, retry_at } => {
                 LeaseError::Busy { bound, retry_at: at(retry_at), retry_in: retry_at.since(now) }

@@ -56,9 +56,19 @@ fn live(dice: &mut Dice) -> World {
         pairs: 1 + dice.roll(20),
         bindings: 1 + dice.roll(5),
         leases: 1 + dice.roll(40),
+        minted: 1 + dice.roll(6),
     };
     let count = 1 + u16::try_from(dice.roll(70)).unwrap();
-    let mut world = World::new(FleetConfig { bounds, ..config(count) });
+    let mut world = config(count);
+    world.bounds = bounds;
+    if dice.roll(2) == 0 {
+        let gateway = Gateway::parse("http://u-{session}:p@gw.test:1").unwrap();
+        world.gateways.push(gateway.sessions(NonZeroU32::new(3).unwrap()));
+    }
+    if dice.roll(4) == 0 {
+        world.gateways.push(Gateway::rotating("http://u:p@rot.test:1").unwrap());
+    }
+    let mut world = World::new(world);
     let (mut out, mut old): (Vec<Grant>, Vec<Receipt>) = Default::default();
     for _ in 0..3_000 {
         match dice.roll(7) {

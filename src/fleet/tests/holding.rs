@@ -160,6 +160,7 @@ fn c05_a_lost_exit_moves_waits_or_fails_as_asked() {
     let (held, fails) = lose(&mut world, &ask);
     let Err(Refusal::Moved { from, to, generation: 1 }) = fails else { panic!("it does not move unasked") };
     assert_eq!(from, held);
+    let to = to.unwrap();
     assert!(world.at("a.test", &ask).is_err() && world.at("a.test", &ask.clone().generation(2)).is_err());
     let moved = world.lease(&ask.clone().generation(1));
     assert_eq!((moved.receipt.exit, moved.receipt.generation()), (to, Some(1)));

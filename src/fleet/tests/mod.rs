@@ -5,6 +5,7 @@ mod chaos;
 mod charges;
 mod choice;
 mod gates;
+mod gateways;
 mod holding;
 mod replay;
 mod retries;
@@ -34,6 +35,8 @@ pub(super) fn exits(count: u16) -> Vec<Exit> {
 pub(super) fn config(count: u16) -> FleetConfig {
     FleetConfig {
         exits: exits(count),
+        gateways: Vec::new(),
+        member: Member::ALONE,
         rules: RetryRules::default(),
         seed: 7,
         epoch: 1_700_000_000_000_000_000,

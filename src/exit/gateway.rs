@@ -1,0 +1,184 @@
+//! Gateways: one address, and as many exits behind it as there are session tokens.
+
+use super::token::{Alphabet, SHAPE, Session, Shape};
+use super::{Credential, Exit, spec};
+use crate::error::ConfigError;
+use std::fmt;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The placeholder of the session token.
+const SESSION: &str = "{session}";
+/// Slots for requests that hold nothing, unless told otherwise.
+const SESSIONS: u32 = 256;
+
+/// A provider's gateway: a proxy spec with `{session}` in the user name or password, each token of which is an exit. Cheap to
+/// clone.
+///
+/// Requests that hold nothing ride its slots, [`sessions`](Self::sessions) of them, each picked and burned like a listed exit;
+/// after a burn a slot has a new token. What holds an exit has a token of its own.
+///
+/// ```
+/// use tower_egress::exit::Gateway;
+///
+/// let gateway = Gateway::parse("http://user-{session}:pw@gw.example:7000")?;
+/// assert!(!format!("{gateway:?}").contains("pw"), "secrets never print");
+/// assert!(Gateway::parse("http://user:pw@gw.example:7000").is_err(), "without {{session}} it rotates by itself");
+/// # Ok::<(), tower_egress::ConfigError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Gateway(Arc<Inner>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct Inner {
+    /// The spec with its placeholder, as if it were an exit.
+    template: Exit,
+    kind: Kind,
+    sessions: NonZeroU32,
+    shape: Shape,
+    lifetime: Option<Duration>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Sessions,
+    Rotating,
+}
+
+impl Gateway {
+    /// A gateway whose exits are named by session tokens.
+    ///
+    /// # Errors
+    /// As [`Exit::parse`]; that there is no `{session}`, or another placeholder.
+    pub fn parse(template: &str) -> Result<Self, ConfigError> {
+        let gateway = Self::of(template, Kind::Sessions)?;
+        let login = gateway.0.template.route().credential();
+        if !login.is_some_and(|login| login.user().contains(SESSION) || login.password().contains(SESSION)) {
+            return Err(ConfigError::new(
+                "gateway",
+                "has no {session} in its login",
+                "put it where the provider wants the session token, or use Gateway::rotating if the gateway rotates by itself",
+            ));
+        }
+        Ok(gateway)
+    }
+
+    /// A gateway that leaves through another exit for each connection, by itself. A fresh connection is made for each lease;
+    /// nothing can be held, and no refusal is charged to an exit, since nobody knows which one it was.
+    ///
+    /// # Errors
+    /// As [`Exit::parse`]; that there is a placeholder.
+    pub fn rotating(spec: &str) -> Result<Self, ConfigError> {
+        let gateway = Self::of(spec, Kind::Rotating)?;
+        if spec.contains(SESSION) {
+            return Err(ConfigError::new(
+                "gateway",
+                "has a {session}, and is said to rotate by itself",
+                "use Gateway::parse, or leave the placeholder out",
+            ));
+        }
+        Ok(gateway)
+    }
+
+    fn of(template: &str, kind: Kind) -> Result<Self, ConfigError> {
+        let exit = spec::parse(template)?;
+        let login = exit.route().credential();
+        let parts = login.map_or(["", ""], |login| [login.user(), login.password()]);
+        for part in parts {
+            if part.replace(SESSION, "").contains(['{', '}']) {
+                return Err(ConfigError::new(
+                    "gateway",
+                    "has a placeholder that is not {session}",
+                    "write the value itself: half the gateways swallow a parameter that they do not know",
+                ));
+            }
+        }
+        let sessions = NonZeroU32::new(SESSIONS).unwrap_or(NonZeroU32::MIN);
+        Ok(Self(Arc::new(Inner { template: exit, kind, sessions, shape: SHAPE, lifetime: None })))
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Inner)) -> Self {
+        change(Arc::make_mut(&mut self.0));
+        self
+    }
+
+    /// Sets how many slots requests share that hold nothing. Default 256.
+    #[must_use]
+    pub fn sessions(self, sessions: NonZeroU32) -> Self {
+        self.with(|inner| inner.sessions = sessions)
+    }
+
+    /// Says how long the provider keeps a session on one exit. What asks to hold an exit for longer is refused.
+    #[must_use]
+    pub fn lifetime(self, lifetime: Duration) -> Self {
+        self.with(|inner| inner.lifetime = Some(lifetime))
+    }
+
+    /// Sets the length of tokens, 4 to 32. Default 8.
+    ///
+    /// # Errors
+    /// That the length is out of range.
+    pub fn token_length(self, length: u8) -> Result<Self, ConfigError> {
+        if !(4..=32).contains(&length) {
+            return Err(ConfigError::new(
+                "token length",
+                "is not 4 to 32",
+                "give what the provider's grammar takes",
+            ));
+        }
+        Ok(self.with(|inner| inner.shape.length = length))
+    }
+
+    /// Makes tokens of digits alone, for grammars that take nothing else. They are counted out and not hashed, since random
+    /// digits collide: processes do not agree on them.
+    #[must_use]
+    pub fn digits(self) -> Self {
+        self.with(|inner| inner.shape.alphabet = Alphabet::Digits)
+    }
+
+    pub(crate) fn is_rotating(&self) -> bool {
+        self.0.kind == Kind::Rotating
+    }
+
+    pub(crate) fn slots(&self) -> u32 {
+        if self.is_rotating() { 1 } else { self.0.sessions.get() }
+    }
+
+    pub(crate) fn held_at_most(&self) -> Option<Duration> {
+        self.0.lifetime
+    }
+
+    /// A number that is the same in every process: of the template without its password.
+    pub(crate) fn id(&self) -> u64 {
+        self.0.template.id().as_u64()
+    }
+
+    /// The exit of a session; `count` is how many tokens there were before.
+    pub(crate) fn exit(&self, session: &Session, count: u64) -> Exit {
+        let template = &self.0.template;
+        let login = template.route().credential();
+        if self.is_rotating() {
+            return Exit::session(template, login.cloned(), None, true);
+        }
+        let token = self.0.shape.token(session, count);
+        let fill = |part: &str| part.replace(SESSION, &token);
+        // A login with a token in place of its placeholder is a login.
+        let login =
+            login.and_then(|login| Credential::new(&fill(login.user()), &fill(login.password())).ok());
+        Exit::session(template, login, Some(&token), false)
+    }
+}
+
+impl fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { template, kind, sessions, shape, lifetime } = &*self.0;
+        f.debug_struct("Gateway")
+            .field("route", template.route())
+            .field("kind", kind)
+            .field("sessions", sessions)
+            .field("shape", shape)
+            .field("lifetime", lifetime)
+            .finish()
+    }
+}

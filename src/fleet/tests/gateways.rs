@@ -1,0 +1,188 @@
+//! Gateways: slots, minted sessions, tokens.
+
+use super::*;
+use crate::request::Granularity;
+use std::collections::HashSet;
+
+fn gateway() -> Gateway {
+    Gateway::parse("http://user-{session}:pw@gw.test:7000").unwrap()
+}
+
+fn with(gateways: Vec<Gateway>, listed: u16) -> FleetConfig {
+    let exits = if listed == 0 { Vec::new() } else { exits(listed) };
+    FleetConfig { exits, gateways, ..config(1) }
+}
+
+fn world(gateway: Gateway) -> World {
+    World::new(with(vec![gateway], 0))
+}
+
+fn user(grant: &Grant) -> String {
+    grant.route.credential().unwrap().user().to_owned()
+}
+
+fn slots(n: u32) -> Gateway {
+    gateway().sessions(NonZeroU32::new(n).unwrap())
+}
+
+#[test]
+fn a15_c02_each_slot_is_an_exit_of_its_own_and_per_request_rotates() {
+    let mut world = world(slots(16));
+    let users: HashSet<_> =
+        (0..500).map(|_| user(&world.once(&LeaseRequest::per_request(), Outcome::Ok))).collect();
+    assert_eq!(users.len(), 16);
+    for user in &users {
+        let token = user.strip_prefix("user-").unwrap();
+        assert!(token.len() == 8 && token.starts_with(|c: char| c.is_ascii_lowercase()), "{token}");
+        assert!(token.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()), "{token}");
+    }
+}
+
+#[test]
+fn c01_c27_a_burn_never_gets_the_old_token_back() {
+    let mut world = world(slots(1));
+    let mut seen = HashSet::new();
+    for _ in 0..20 {
+        let grant = world.lease(&LeaseRequest::per_request());
+        assert!(seen.insert(user(&grant)), "a burned token came back");
+        world.finish(&grant, BLOCKED);
+        assert!(world.at("a.test", &LeaseRequest::per_request()).is_err(), "the slot rests at this origin");
+        world.pass(secs(4_000));
+    }
+    let ask = LeaseRequest::new("sku");
+    for generation in 0..20 {
+        let grant = world.lease(&ask);
+        assert!(seen.insert(user(&grant)), "a burned token came back");
+        assert_eq!(grant.receipt.generation(), Some(generation));
+        world.finish(&grant, BLOCKED);
+    }
+}
+
+#[test]
+fn c07_what_is_held_has_a_session_of_its_own_at_each_origin() {
+    let mut world = world(slots(4));
+    let ask = LeaseRequest::new("sku");
+    let first = user(&world.once(&ask, Outcome::Ok));
+    assert_eq!(user(&world.once(&ask, Outcome::Ok)), first);
+    let elsewhere = world.at("b.test", &ask).unwrap();
+    assert_ne!(user(&elsewhere), first, "windows are held per origin");
+    let tokens: HashSet<_> =
+        (0..200).map(|n| user(&world.once(&LeaseRequest::new(format!("k{n}")), Outcome::Ok))).collect();
+    assert_eq!(tokens.len(), 200, "a key is not bound to the slots");
+    let login = LeaseRequest::identity("account");
+    let at = |world: &mut World, origin: &str| user(&world.at(origin, &login).unwrap());
+    assert_eq!(at(&mut world, "a.test"), at(&mut world, "b.test"), "an identity is one address everywhere");
+}
+
+#[test]
+fn a15_two_processes_agree_on_what_is_held_and_draw_their_slots_apart() {
+    let member = |index| {
+        let mut config = with(vec![slots(8)], 0);
+        config.member = Member { index, of: 2 };
+        World::new(config)
+    };
+    let (mut one, mut two) = (member(0), member(1));
+    for n in 0..50 {
+        let ask = LeaseRequest::new(format!("sku-{n}"));
+        assert_eq!(user(&one.once(&ask, Outcome::Ok)), user(&two.once(&ask, Outcome::Ok)));
+        one.pass(secs(60));
+        two.pass(secs(60));
+    }
+    let slots = |world: &mut World| -> HashSet<String> {
+        (0..200).map(|_| user(&world.once(&LeaseRequest::per_request(), Outcome::Ok))).collect()
+    };
+    assert!(slots(&mut one).is_disjoint(&slots(&mut two)));
+}
+
+#[test]
+fn digits_are_counted_out_and_never_collide() {
+    let digits = gateway().digits().token_length(8).unwrap();
+    let member = |index| {
+        let mut config = with(vec![digits.clone()], 0);
+        config.member = Member { index, of: 2 };
+        World::new(config)
+    };
+    let mut seen = HashSet::new();
+    for mut world in [member(0), member(1)] {
+        for n in 0..1_000 {
+            let token = user(&world.once(&LeaseRequest::new(format!("k{n}")), Outcome::Ok));
+            assert!(
+                token["user-".len()..].bytes().all(|b| b.is_ascii_digit()) && token.len() == 13,
+                "{token}"
+            );
+            assert!(seen.insert(token));
+        }
+    }
+}
+
+#[test]
+fn a_window_longer_than_the_session_lives_is_refused() {
+    let mut world = world(gateway().lifetime(secs(600)));
+    world.once(&LeaseRequest::new("k").windowed(secs(600)), Outcome::Ok);
+    for ask in [LeaseRequest::new("k").windowed(secs(601)), LeaseRequest::identity("k")] {
+        assert!(matches!(world.at("a.test", &ask), Err(Refusal::Misuse(_))));
+    }
+    let mut mixed = World::new(with(vec![gateway().lifetime(secs(600))], 2));
+    let held = mixed.lease(&LeaseRequest::identity("k"));
+    assert_eq!(held.route.credential(), None, "a listed exit lasts");
+}
+
+#[test]
+fn a_gateway_that_rotates_holds_nothing_and_burns_nothing() {
+    let mut world = world(Gateway::rotating("http://u:p@rot.test:1").unwrap());
+    for _ in 0..50 {
+        let grant = world.once(&LeaseRequest::per_request(), BLOCKED);
+        assert!(grant.route.is_fresh() && !grant.trial);
+    }
+    let snapshot = world.snapshot();
+    assert_eq!((snapshot.origins[0].benched, snapshot.hottest.len(), snapshot.outcomes.blocked), (0, 0, 50));
+    assert!(matches!(world.at("a.test", &LeaseRequest::new("k")), Err(Refusal::Misuse(_))));
+}
+
+#[test]
+fn a_gateways_evidence_is_the_prior_of_its_exits() {
+    let mut world = World::new(with(vec![slots(64)], 64));
+    let is_listed = |grant: &Grant| grant.route.credential().is_none();
+    for _ in 0..40 {
+        let grant = world.lease(&LeaseRequest::per_request());
+        let outcome = if is_listed(&grant) { Outcome::Ok } else { BLOCKED };
+        world.finish(&grant, outcome);
+    }
+    let listed =
+        (0..200).filter(|_| is_listed(&world.once(&LeaseRequest::per_request(), Outcome::Ok))).count();
+    assert!(listed > 120, "the gateway that is refused is asked less: {listed} of 200");
+}
+
+#[test]
+fn minted_sessions_are_bounded_and_go_with_what_held_them() {
+    let mut config = with(vec![slots(2)], 0);
+    config.bounds.minted = 3;
+    let mut world = World::new(config);
+    let asks: Vec<_> = (0..5).map(|n| LeaseRequest::new(format!("k{n}"))).collect();
+    let out: Vec<_> = asks[..3].iter().map(|ask| world.pass(secs(1)).lease(ask)).collect();
+    assert!(matches!(world.at("a.test", &asks[3]), Err(Refusal::Busy { .. })), "all three are ridden");
+    world.finish(&out[0], Outcome::Ok);
+    let fourth = world.once(&asks[3], Outcome::Ok);
+    assert_eq!(fourth.reason, Reason::Placed);
+    out[1..].iter().for_each(|grant| world.finish(grant, Outcome::Ok));
+    let again = world.lease(&asks[0]);
+    assert_eq!(user(&again), user(&out[0]), "forgotten, and placed on the same token");
+    assert_eq!(again.reason, Reason::Placed);
+}
+
+#[test]
+fn slots_and_listed_exits_share_one_pool() {
+    let mut world = World::new(with(vec![slots(4)], 4));
+    let ids: HashSet<_> =
+        (0..300).map(|_| world.once(&LeaseRequest::per_request(), Outcome::Ok).receipt.exit).collect();
+    assert_eq!(ids.len(), 8);
+    assert_eq!(world.snapshot().exits.total, 8);
+    let held: Vec<_> =
+        (0..100).map(|n| world.once(&LeaseRequest::new(format!("k{n}")), Outcome::Ok)).collect();
+    let minted = held.iter().filter(|grant| grant.route.credential().is_some()).count();
+    assert!((30..=70).contains(&minted), "each place of the table is as likely: {minted}");
+    let by_uses = LeaseRequest::new("u")
+        .granularity(Granularity::Windowed { max_age: None, max_uses: NonZeroU32::new(1) });
+    let turns: HashSet<_> = (0..30).map(|_| world.once(&by_uses, Outcome::Ok).receipt.exit).collect();
+    assert!(turns.len() > 8);
+}

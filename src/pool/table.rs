@@ -1,0 +1,129 @@
+//! The table of exits: listed ones and the slots of gateways at fixed places, minted ones beside it.
+
+use super::exits::{ExitIx, ExitRecord, GatewayIx, Source};
+use super::ring::Ring;
+use super::slab::Slab;
+use crate::draw::{mix, text};
+use crate::exit::{Exit, ExitId, Gateway, Session};
+
+pub(super) struct ExitTable {
+    pub(super) fixed: Vec<ExitRecord>,
+    pub(super) minted: Slab<ExitRecord>,
+    pub(super) gateways: Vec<Gateway>,
+    pub(super) ring: Ring,
+    /// Salt of the tokens.
+    salt: u64,
+    /// How many tokens there were: digits are counted out.
+    tokens: Tokens,
+}
+
+/// Counts tokens; members of a fleet count by turns.
+struct Tokens {
+    next: u64,
+    step: u64,
+}
+
+impl Tokens {
+    fn take(&mut self) -> u64 {
+        let count = self.next;
+        self.next = self.next.wrapping_add(self.step);
+        count
+    }
+}
+
+/// Which of how many processes this is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Member {
+    pub(crate) index: u32,
+    pub(crate) of: u32,
+}
+
+#[cfg(test)]
+impl Member {
+    pub(crate) const ALONE: Self = Self { index: 0, of: 1 };
+}
+
+impl ExitTable {
+    pub(super) fn new(
+        mut exits: Vec<Exit>,
+        mut gateways: Vec<Gateway>,
+        salt: u64,
+        member: Member,
+        cap: usize,
+    ) -> Self {
+        // So that no decision depends on the order in which they were given.
+        exits.sort_unstable_by_key(Exit::id);
+        exits.dedup_by_key(|exit| exit.id());
+        gateways.sort_by_key(Gateway::id);
+        gateways.dedup_by_key(|gateway| gateway.id());
+        let next = mix(salt) % 1_000_000_007 * u64::from(member.of) + u64::from(member.index);
+        let mut tokens = Tokens { next, step: member.of.into() };
+        let mut fixed: Vec<_> = exits.into_iter().map(|exit| ExitRecord::new(exit, Source::Listed)).collect();
+        let mut held: Vec<_> = (0..).zip(&fixed).map(|(at, record)| (at, record.id().as_u64())).collect();
+        for (gateway, ix) in gateways.iter().zip((0..).map(GatewayIx)) {
+            for slot in 0..gateway.slots() {
+                let place = mix(gateway.id() ^ text("slot") ^ u64::from(slot));
+                if gateway.is_rotating() {
+                    let exit = gateway.exit(&session(salt, 0, 0, 0), 0);
+                    fixed.push(ExitRecord::new(exit, Source::Rotating { gateway: ix }));
+                    continue;
+                }
+                held.push((u32::try_from(fixed.len()).unwrap_or(u32::MAX), place));
+                let rider = place ^ mix(u64::from(member.index));
+                let exit = gateway.exit(&session(salt, rider, 0, 0), tokens.take());
+                fixed.push(ExitRecord::new(exit, Source::Slot { gateway: ix, rider, generation: 0 }));
+            }
+        }
+        let ring = Ring::new(&held);
+        Self { fixed, minted: Slab::new(cap), gateways, ring, salt, tokens }
+    }
+
+    #[inline]
+    pub(super) fn get(&self, ix: ExitIx) -> Option<&ExitRecord> {
+        match ix {
+            ExitIx::Fixed(index) => self.fixed.get(index as usize),
+            ExitIx::Minted(slot) => self.minted.get(slot),
+        }
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, ix: ExitIx) -> Option<&mut ExitRecord> {
+        match ix {
+            ExitIx::Fixed(index) => self.fixed.get_mut(index as usize),
+            ExitIx::Minted(slot) => self.minted.get_mut(slot),
+        }
+    }
+
+    pub(super) fn id(&self, ix: ExitIx) -> Option<ExitId> {
+        self.get(ix).map(ExitRecord::id)
+    }
+
+    /// How many exits requests are spread over.
+    pub(super) fn len(&self) -> usize {
+        self.fixed.len()
+    }
+
+    /// The exit of a session that a binding will hold.
+    pub(super) fn render(&mut self, gateway: GatewayIx, rider: u64, generation: u32, window: u64) -> Exit {
+        let count = self.tokens.take();
+        self.gateways[gateway.index()].exit(&session(self.salt, rider, generation, window), count)
+    }
+
+    /// Gives a slot a token that it never had.
+    pub(super) fn renew(&mut self, ix: ExitIx) {
+        let Some(Source::Slot { gateway, rider, generation }) = self.get(ix).map(|record| record.source)
+        else {
+            return;
+        };
+        let generation = generation.wrapping_add(1);
+        let exit = self.render(gateway, rider, generation, 0);
+        if let Some(record) = self.get_mut(ix) {
+            record.exit = exit;
+            record.source = Source::Slot { gateway, rider, generation };
+        }
+    }
+}
+
+const fn session(salt: u64, rider: u64, generation: u32, window: u64) -> Session {
+    Session { salt, rider, generation, window }
+}
