@@ -16,6 +16,12 @@ pub struct UnusableCounts {
     pub cooling: u32,
     /// Being tried by one request after a rest.
     pub on_trial: u32,
+    /// Behind a gateway that is overloaded or unreachable, and left alone for a moment.
+    pub held: u32,
+    /// Waiting for one lease to show whether their login is still right.
+    pub suspect: u32,
+    /// Their login was refused twice.
+    pub stopped: u32,
     /// Refused for this request before, which has burned its share of exits.
     pub avoided: u32,
     /// Held by somebody else alone.
@@ -26,7 +32,8 @@ impl UnusableCounts {
     /// How many exits could not serve.
     #[must_use]
     pub const fn total(&self) -> u32 {
-        self.dead + self.cooling + self.on_trial + self.avoided + self.reserved
+        let shared = self.held + self.suspect + self.stopped;
+        self.dead + self.cooling + self.on_trial + shared + self.avoided + self.reserved
     }
 }
 
@@ -36,6 +43,9 @@ impl fmt::Display for UnusableCounts {
             (self.dead, "dead"),
             (self.cooling, "cooling"),
             (self.on_trial, "on trial"),
+            (self.held, "behind a gateway that is held"),
+            (self.suspect, "with a login in doubt"),
+            (self.stopped, "with a stopped login"),
             (self.avoided, "refused for this request before"),
             (self.reserved, "held by somebody else alone"),
         ];
@@ -81,6 +91,10 @@ pub enum LeaseError {
         /// What to accept the move with: [`LeaseRequest::generation`](crate::LeaseRequest::generation).
         generation: u32,
     },
+    /// The login of every exit was refused, and refused again when it was tried over a fresh connection. Nothing is sent,
+    /// and nothing billed, until new credentials are set or [`Operator::resume`](crate::scheduler::Operator::resume) is
+    /// called.
+    FleetStopped,
     /// The request's deadline has passed.
     DeadlinePassed,
     /// The request carries no [`LeaseRequest`](crate::LeaseRequest).
@@ -95,7 +109,11 @@ impl LeaseError {
     pub const fn retry_in(&self) -> Option<Duration> {
         match self {
             Self::NoUsableExit { retry_in, .. } | Self::Busy { retry_in, .. } => Some(*retry_in),
-            Self::Moved { .. } | Self::DeadlinePassed | Self::NoLeaseRequest | Self::Misuse(_) => None,
+            Self::Moved { .. }
+            | Self::FleetStopped
+            | Self::DeadlinePassed
+            | Self::NoLeaseRequest
+            | Self::Misuse(_) => None,
         }
     }
 
@@ -104,6 +122,7 @@ impl LeaseError {
     pub const fn next(&self) -> Next {
         match self {
             Self::NoUsableExit { retry_at, .. } | Self::Busy { retry_at, .. } => Next::At(*retry_at),
+            Self::FleetStopped => Next::WhenResumed,
             Self::Moved { .. } | Self::DeadlinePassed => Next::Never,
             Self::NoLeaseRequest | Self::Misuse(_) => Next::Bug,
         }
@@ -127,6 +146,9 @@ impl fmt::Display for LeaseError {
                 let cure = "would come next; drop what is bound to the old address, then accept with";
                 write!(f, " {cure} LeaseRequest::generation({generation})")
             }
+            Self::FleetStopped => f.write_str(
+                "the proxies refuse the login of every exit; mend it, then resume the fleet with Scheduler::operator",
+            ),
             Self::DeadlinePassed => f.write_str("the request's deadline has passed; raise it, or ask for less at once"),
             Self::NoLeaseRequest => f.write_str(
                 "the request carries no LeaseRequest; insert one into its extensions, or give the layer one with \

@@ -79,6 +79,12 @@ impl Route {
         self.0.fresh
     }
 
+    /// The same way out, over a connection of its own.
+    pub(crate) fn freshly(&self) -> Self {
+        let Inner { exit, via, host, port, credential, .. } = &*self.0;
+        Self::new(*exit, *via, host, *port, credential.clone(), true)
+    }
+
     /// The login, if the exit has one.
     #[must_use]
     pub fn credential(&self) -> Option<&Credential> {

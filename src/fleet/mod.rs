@@ -13,9 +13,9 @@ pub(crate) use crate::pool::{Bounds, Member};
 pub use crate::pool::{Reason, Receipt};
 
 use crate::draw::{Stream, draw};
-use crate::exit::{Exit, Gateway};
+use crate::exit::{Exit, ExitId, Gateway};
 use crate::outcome::{Evidence, Outcome, Phase};
-use crate::pool::{BindingIx, Choice, ExitIx, LeaseId, NoExit, OriginIx, Pool, PoolConfig};
+use crate::pool::{BindingIx, Choice, Entry, ExitIx, LeaseId, NoExit, Notice, OriginIx, Pool, PoolConfig};
 use crate::request::{LeaseRequest, Origin, Time};
 use crate::verdict::{Facts, RetryRules, Verdict};
 use std::num::NonZeroU32;
@@ -97,7 +97,8 @@ impl Fleet {
             return Err(self.busy(now, "the exit went while it was chosen"));
         };
         let id = LeaseId(self.leases);
-        let trial = self.pool.enter(now, id, (exit, origin), now + ask.deadline);
+        let Entry { trial, fresh } = self.pool.enter(now, id, (exit, origin), now + ask.deadline);
+        let route = if fresh { route.freshly() } else { route };
         self.leases += 1;
         self.out += 1;
         let charged = ask.trail.burned < BURNS;
@@ -115,6 +116,10 @@ impl Fleet {
             NoExit::Moved { from, to, generation } => {
                 self.refusals.moved += 1;
                 Refusal::Moved { from, to, generation }
+            }
+            NoExit::Stopped => {
+                self.refusals.stopped += 1;
+                Refusal::FleetStopped
             }
             NoExit::Unheld => Refusal::Misuse(
                 "nothing in the pool can be held for so long: the gateway rotates by itself, or its sessions end earlier; ask \
@@ -198,7 +203,7 @@ impl Fleet {
             soonest: match next {
                 Ok(_) => Duration::ZERO,
                 Err(NoExit::Unusable { retry_at, .. }) => retry_at.since(now),
-                Err(NoExit::Moved { .. } | NoExit::Unheld) => Duration::MAX,
+                Err(NoExit::Moved { .. } | NoExit::Unheld | NoExit::Stopped) => Duration::MAX,
             },
             max_sends: ask.ask.max_sends.map_or(self.rules.max_sends(), NonZeroU32::get),
             sends: ask.ask.trail.sends,
@@ -210,6 +215,20 @@ impl Fleet {
         };
         self.retries += 1;
         self.rules.verdict(&facts)
+    }
+
+    /// Lets one lease try each stopped login, and each gateway that is left alone.
+    pub(crate) fn resume(&mut self, now: Time) {
+        self.pool.resume(now);
+    }
+
+    /// What the owner should know of, oldest first.
+    pub(crate) fn poll_notice(&mut self) -> Option<(Notice, ExitId)> {
+        let notice = self.pool.poll_notice()?;
+        let (Notice::CredentialStopped { by, .. }
+        | Notice::CredentialResumed { by }
+        | Notice::GatewayHeld { by }) = notice;
+        Some((notice, self.pool.exit(by)?.id()))
     }
 
     pub(crate) fn snapshot(&self, now: Time) -> Snapshot {

@@ -35,6 +35,7 @@ pub(crate) struct Grant {
 pub(crate) enum Refusal {
     NoUsableExit { retry_at: Time, counts: UnusableCounts },
     Moved { from: ExitId, to: Option<ExitId>, generation: u32 },
+    FleetStopped,
     Misuse(&'static str),
     Busy { bound: &'static str, retry_at: Time },
 }

@@ -85,6 +85,8 @@ pub struct RefusalCounts {
     pub no_usable_exit: u64,
     /// A bound was met.
     pub busy: u64,
+    /// Every login was stopped.
+    pub stopped: u64,
     /// An identity's exit was lost, and its move not accepted yet.
     pub moved: u64,
     /// Why the exits were not usable, at the last such refusal.

@@ -17,7 +17,7 @@ use super::OriginIx;
 use super::Pool;
 use super::Receipt;
 use super::bindings::BindingIx;
-use super::exits::Source;
+use super::exits::{ExitIx, Source};
 use super::gate::State;
 use super::pairs::Pair;
 use crate::draw::{Stream, draw, unit};
@@ -51,7 +51,9 @@ impl Pool {
             self.take_back(now, by, before);
         }
         self.charge_pair(now, by, evidence);
-        self.charge_exit(now, by, evidence);
+        if !self.charge_parents(now, by, evidence) {
+            self.charge_exit(now, by, evidence);
+        }
         true
     }
 
@@ -164,18 +166,22 @@ impl Pool {
             }
             _ => return,
         };
-        let (seed, entity) = (self.seed, by.exit.as_u64());
+        self.fault(now, exit, by, weight);
+    }
+
+    /// One more fault of an exit, or a part of one.
+    pub(super) fn fault(&mut self, now: Time, exit: ExitIx, by: &Receipt, weight: f32) {
+        let seed = self.seed;
         let died = self.with_exit(exit, |record| {
             if record.gate.is_stale(by.sent) {
                 return false;
             }
             let trial = matches!(record.gate.state(), State::Trial { .. });
-            if let Some(rest) = record.fault(now, origin, weight, trial) {
-                let draw = unit(draw(seed, Stream::Cooldown, entity, u64::from(record.gate.shuts())));
-                record.gate.shut(now, now + rest.mul_f64(0.9 + 0.2 * draw));
-                return true;
-            }
-            false
+            let Some(rest) = record.fault(now, by.at.1, weight, trial) else { return false };
+            let (entity, count) = (record.id().as_u64(), u64::from(record.gate.shuts()));
+            let draw = unit(draw(seed, Stream::Cooldown, entity, count));
+            record.gate.shut(now, now + rest.mul_f64(0.9 + 0.2 * draw));
+            true
         });
         if died == Some(true) {
             self.exits.renew(exit);

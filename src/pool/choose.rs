@@ -44,6 +44,8 @@ pub(crate) enum NoExit {
     Unusable { retry_at: Time, counts: UnusableCounts },
     /// The one that is held is lost, and its holder does not move unasked.
     Moved { from: ExitId, to: Option<ExitId>, generation: u32 },
+    /// Every login is stopped.
+    Stopped,
     /// Nothing in the pool can be held for so long.
     Unheld,
 }
@@ -82,13 +84,17 @@ impl Pool {
         let free = match held.exit {
             ExitIx::Fixed(index) => {
                 let index = index as usize;
-                let out = self.down.contains(index) || self.origins.get(origin)?.benched.contains(index);
+                let out = self.down.contains(index)
+                    || self.barred.contains(index)
+                    || self.origins.get(origin)?.benched.contains(index);
                 let owned = ask.exclusive || self.owned.contains(index);
                 !out && (!owned || self.exits.fixed[index].owner.map(|(owner, _)| owner) == Some(ix))
             }
             ExitIx::Minted(slot) => {
                 let pair = self.pairs.at(held.exit, origin);
-                self.exits.minted.get(slot)?.gate.state().admits()
+                let record = self.exits.minted.get(slot)?;
+                record.gate.state().admits()
+                    && self.parents.admit(record)
                     && pair.is_none_or(|pair| pair.gate.state().admits())
             }
         };
@@ -176,8 +182,9 @@ impl Pool {
             return None;
         }
         let exit = self.exits.render(gateway, place.entity, place.generation, place.window);
-        // Its holder is known once the binding is made.
-        let slot = self.exits.minted.insert(ExitRecord::new(exit, Source::Minted { gateway }))?;
+        let mut record = ExitRecord::new(exit, Source::Minted { gateway });
+        record.parents = self.exits.parents_of(gateway);
+        let slot = self.exits.minted.insert(record)?;
         let exit = ExitIx::Minted(slot);
         let ix = self.rebind(now, ask, origin, place, exit)?;
         Some((exit, Some((ix, place.generation))))

@@ -3,6 +3,7 @@
 use super::bindings::BindingIx;
 use super::gate::Gate;
 use super::origins::OriginIx;
+use super::parents::ParentIx;
 use super::slab::Slot;
 use crate::exit::{Exit, ExitId};
 use crate::request::Time;
@@ -88,6 +89,12 @@ const FORGIVEN_AFTER: Duration = Duration::from_secs(60);
 pub(crate) struct ExitRecord {
     pub(crate) exit: Exit,
     pub(super) source: Source,
+    /// The gateway and the login that it shares with others.
+    pub(super) parents: [Option<ParentIx>; 2],
+    /// How many of them admit nobody.
+    pub(super) barred: u8,
+    /// When its login was accepted last.
+    pub(super) accepted: Option<Time>,
     pub(super) gate: Gate,
     pub(super) in_flight: u32,
     /// How many bindings hold it.
@@ -106,6 +113,9 @@ impl ExitRecord {
         Self {
             exit,
             source,
+            parents: [None; 2],
+            barred: 0,
+            accepted: None,
             gate: Gate::OPEN,
             in_flight: 0,
             bound: 0,

@@ -3,7 +3,8 @@
 //! ```text
 //!          shut                    rest is over                  enter
 //!   Open ────────▶ Resting{until} ──────────────▶ Trial{nobody} ───────▶ Trial{lease}
-//!    ▲                ▲                             ▲                      │
+//!    │ doubt          ▲                             ▲                      │
+//!    ├────────────────│─────────────────────────────┘                      │
 //!    │                │                             └── left, or too late ─┤
 //!    │                └──────────────── refused again ─────────────────────┤
 //!    └───────────────────────────────── passed, often enough ──────────────┘
@@ -67,6 +68,13 @@ impl Gate {
         self.state = State::Resting { until };
         self.shut_at = Some(now);
         self.shuts += 1;
+    }
+
+    /// Lets nobody through but one lease at a time, until one has passed: without a rest.
+    pub(crate) fn doubt(&mut self, now: Time) {
+        self.state = State::Trial { lease: None, until: now, passed: 0 };
+        // There is no rest: what is sent in the same moment, but after, is news.
+        self.shut_at = Some(Time::from_nanos(now.as_nanos().saturating_sub(1)));
     }
 
     /// Never shortens, and shuts nothing that is not resting.

@@ -10,6 +10,7 @@ mod gate;
 mod heat;
 mod origins;
 mod pairs;
+mod parents;
 mod reason;
 mod receipt;
 mod ring;
@@ -36,6 +37,8 @@ use exits::ExitRecord;
 use gate::State;
 use origins::Origins;
 use pairs::{Pair, Pairs};
+pub(crate) use parents::Notice;
+use parents::Parents;
 use table::ExitTable;
 use timers::{Due, Timers};
 
@@ -77,6 +80,11 @@ pub(crate) struct Pool {
     exits: ExitTable,
     /// Exits that admit nobody, and when each dead one's rest is over.
     down: Bits,
+    /// Exits whose gateway or login admits nobody.
+    barred: Bits,
+    parents: Parents,
+    /// What the owner should know of, until it is told. Bounded: the oldest go first.
+    notices: Notices,
     /// Exits that one binding holds alone.
     owned: Bits,
     /// Whose turn it is, where exits take turns.
@@ -93,6 +101,15 @@ pub(crate) struct Pool {
     uncooled: u64,
 }
 
+/// How a lease enters.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Entry {
+    /// It is the one trial of something that had to rest, or is doubted.
+    pub(crate) trial: bool,
+    /// It tries a login, and so needs a fresh connection: a tunnel outlives its password.
+    pub(crate) fresh: bool,
+}
+
 /// What a pool is built from.
 pub(crate) struct PoolConfig {
     pub(crate) exits: Vec<Exit>,
@@ -107,13 +124,18 @@ pub(crate) struct PoolConfig {
 impl Pool {
     pub(crate) fn new(config: PoolConfig) -> Self {
         let PoolConfig { exits, gateways, seed, member, epoch, bounds, rest } = config;
+        let mut exits = ExitTable::new(exits, gateways, seed, member, bounds.minted);
+        let parents = exits.adopt();
         Self {
             seed,
             member: mix(u64::from(member.index)),
             epoch,
             rest,
-            exits: ExitTable::new(exits, gateways, seed, member, bounds.minted),
+            exits,
             down: Bits::default(),
+            barred: Bits::default(),
+            parents,
+            notices: Notices::default(),
             owned: Bits::default(),
             turn: 0,
             dead: BTreeSet::new(),
@@ -149,6 +171,9 @@ impl Pool {
                     }
                 }
                 Some(Due::Owner(exit)) => self.set_owner(exit, None),
+                Some(Due::Parent(ix)) => {
+                    self.with_parent(ix, |parent| parent.gate.due(now));
+                }
                 Some(Due::Pair(slot)) => {
                     if self.with_pair(slot, |pair| pair.gate.due(now)).is_none() {
                         self.timers.forget(Due::Pair(slot));
@@ -167,8 +192,8 @@ impl Pool {
         lease: LeaseId,
         (exit, origin): (ExitIx, OriginIx),
         place_until: Time,
-    ) -> bool {
-        let Some(record) = self.exits.get_mut(exit) else { return false };
+    ) -> Entry {
+        let Some(record) = self.exits.get_mut(exit) else { return Entry::default() };
         record.in_flight += 1;
         self.in_use += u32::from(record.in_flight == 1);
         let trial = !record.gate.is_open()
@@ -181,7 +206,8 @@ impl Pool {
             record.in_flight += 1;
             record.last_used = now;
         }
-        trial || pair_trial.unwrap_or(false)
+        let Entry { trial: shared, fresh } = self.enter_parents(exit, lease, place_until);
+        Entry { trial: trial || shared || pair_trial.unwrap_or(false), fresh }
     }
 
     /// The lease is over: its place in a trial is free. `good` clears the exit's earlier faults.
@@ -201,6 +227,7 @@ impl Pool {
         if let Some(slot) = self.pairs.find(exit, origin) {
             self.with_pair(slot, |pair| pair.gate.leave(receipt.id));
         }
+        self.leave_parents(receipt);
         if let Some(record) = self.origins.get_mut(origin) {
             record.in_flight = record.in_flight.saturating_sub(1);
         }
@@ -276,6 +303,10 @@ impl Pool {
         self.exits.get(exit).map(|record| &record.exit)
     }
 
+    pub(crate) fn poll_notice(&mut self) -> Option<Notice> {
+        self.notices.0.pop_front()
+    }
+
     #[cfg(test)]
     pub(crate) fn kill_for_test(&mut self, id: ExitId, now: Time) {
         let at = self.exits.fixed.iter().position(|exit| exit.id() == id).unwrap();
@@ -285,6 +316,20 @@ impl Pool {
 
     pub(crate) const fn seed(&self) -> u64 {
         self.seed
+    }
+}
+
+/// At most a few hundred notices that nobody has read yet.
+#[derive(Default)]
+struct Notices(std::collections::VecDeque<Notice>);
+
+impl Notices {
+    fn push(&mut self, notice: Notice) {
+        const MOST: usize = 256;
+        if self.0.len() == MOST {
+            self.0.pop_front();
+        }
+        self.0.push_back(notice);
     }
 }
 

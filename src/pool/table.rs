@@ -1,10 +1,12 @@
 //! The table of exits: listed ones and the slots of gateways at fixed places, minted ones beside it.
 
 use super::exits::{ExitIx, ExitRecord, GatewayIx, Source};
+use super::parents::{Kind, ParentIx, Parents};
 use super::ring::Ring;
 use super::slab::Slab;
 use crate::draw::{mix, text};
 use crate::exit::{Exit, ExitId, Gateway, Session};
+use std::collections::BTreeMap;
 
 pub(super) struct ExitTable {
     pub(super) fixed: Vec<ExitRecord>,
@@ -76,6 +78,45 @@ impl ExitTable {
         }
         let ring = Ring::new(&held);
         Self { fixed, minted: Slab::new(cap), gateways, ring, salt, tokens }
+    }
+
+    /// Finds what the exits share: an address that several stand behind, and the login of a gateway. A listed exit's login
+    /// is its own.
+    pub(super) fn adopt(&mut self) -> Parents {
+        let mut parents = Parents::default();
+        let mut by_address: BTreeMap<(String, u16), Vec<u32>> = BTreeMap::new();
+        let mut by_gateway: BTreeMap<GatewayIx, Vec<u32>> = BTreeMap::new();
+        for (index, record) in (0..).zip(&self.fixed) {
+            let route = record.exit.route();
+            by_address.entry((route.host().to_owned(), route.port())).or_default().push(index);
+            if let Some(gateway) = record.source.gateway() {
+                by_gateway.entry(gateway).or_default().push(index);
+            }
+        }
+        let shared = by_address.into_values().filter(|members| {
+            members.len() > 1 || members.iter().any(|at| self.fixed[*at as usize].source.gateway().is_some())
+        });
+        let shared: Vec<_> = shared.collect();
+        for members in shared {
+            self.share(&mut parents, Kind::Gateway, members);
+        }
+        for members in by_gateway.into_values() {
+            self.share(&mut parents, Kind::Credential, members);
+        }
+        parents
+    }
+
+    fn share(&mut self, parents: &mut Parents, kind: Kind, members: Vec<u32>) {
+        let ix = parents.add(kind, members.clone());
+        for index in members {
+            self.fixed[index as usize].parents[usize::from(kind == Kind::Credential)] = Some(ix);
+        }
+    }
+
+    /// The parents of a gateway's exits.
+    pub(super) fn parents_of(&self, gateway: GatewayIx) -> [Option<ParentIx>; 2] {
+        let of = |record: &&ExitRecord| record.source.gateway() == Some(gateway);
+        self.fixed.iter().find(of).map_or([None; 2], |record| record.parents)
     }
 
     #[inline]

@@ -1,6 +1,7 @@
 //! When gates must be looked at again: one entry a gate.
 
 use super::exits::ExitIx;
+use super::parents::ParentIx;
 use super::slab::Slot;
 use crate::request::Time;
 use std::collections::BTreeSet;
@@ -9,6 +10,7 @@ use std::collections::BTreeSet;
 pub(super) enum Due {
     Exit(ExitIx),
     Pair(Slot),
+    Parent(ParentIx),
     /// A binding's right to hold an exit alone ends.
     Owner(ExitIx),
 }

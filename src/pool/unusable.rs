@@ -3,8 +3,10 @@
 use super::choose::NoExit;
 use super::exits::ExitIx;
 use super::gate::State;
+use super::parents::Kind;
 use super::view::View;
 use crate::error::UnusableCounts;
+use crate::request::Time;
 use std::time::Duration;
 
 /// When to ask again while somebody else's trial is out: about as long as an answer takes.
@@ -13,6 +15,9 @@ const TRIAL: Duration = Duration::from_secs(1);
 impl View<'_> {
     /// For all exits. Each is counted once, under the first reason that holds.
     pub(super) fn unusable(&self) -> NoExit {
+        if self.pool.barred.len() > 0 {
+            return self.unusable_one_by_one();
+        }
         let pool = self.pool;
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let (down, dead) = (pool.down.len(), count(pool.dead.len()));
@@ -32,9 +37,65 @@ impl View<'_> {
         NoExit::Unusable { retry_at: retry_at.max(self.now), counts }
     }
 
+    /// The same where gateways or logins are shut, which is rare: looks at each exit.
+    fn unusable_one_by_one(&self) -> NoExit {
+        let pool = self.pool;
+        let mut counts = UnusableCounts::default();
+        let mut soonest: Option<Time> = None;
+        for index in 0..pool.exits.len() {
+            let exit = ExitIx::at(index);
+            let Some(record) = pool.exits.get(exit) else { continue };
+            let parents: Vec<_> =
+                record.parents.iter().flatten().filter_map(|ix| pool.parents.get(*ix)).collect();
+            let shut = parents.iter().find(|parent| parent.is_stopped());
+            let shut = shut.or_else(|| parents.iter().find(|parent| !parent.gate.state().admits()));
+            let pair = pool.pairs.at(exit, self.origin).map_or(State::Open, |pair| pair.gate.state());
+            let (whose, state) = match (shut, record.gate.state()) {
+                (Some(parent), _) if parent.is_stopped() => (&mut counts.stopped, parent.gate.state()),
+                (Some(parent), _) if parent.kind == Kind::Credential => {
+                    (&mut counts.suspect, parent.gate.state())
+                }
+                (Some(parent), _) => (&mut counts.held, parent.gate.state()),
+                (None, State::Resting { until }) => (&mut counts.dead, State::Resting { until }),
+                (None, state) if !state.admits() => (&mut counts.on_trial, state),
+                (None, _) => match pair {
+                    State::Resting { .. } => (&mut counts.cooling, pair),
+                    pair if !pair.admits() => (&mut counts.on_trial, pair),
+                    _ if self.reserved(exit) => (&mut counts.reserved, State::Open),
+                    _ => (&mut counts.avoided, State::Open),
+                },
+            };
+            *whose += 1;
+            let at = match state {
+                State::Resting { until } => until,
+                State::Open | State::Trial { .. } => self.now + TRIAL,
+            };
+            soonest = Some(soonest.map_or(at, |soonest| soonest.min(at)));
+        }
+        if counts.stopped == counts.total() && soonest.is_none_or(|at| at == Time::MAX) {
+            return NoExit::Stopped;
+        }
+        NoExit::Unusable { retry_at: soonest.unwrap_or(self.now).max(self.now), counts }
+    }
+
     /// For the one exit that the request must have.
     pub(super) fn waits_for(&self, exit: ExitIx) -> NoExit {
         let mut counts = UnusableCounts::default();
+        let parents = self.pool.exits.get(exit).map_or([None; 2], |record| record.parents);
+        for parent in parents.into_iter().flatten().filter_map(|ix| self.pool.parents.get(ix)) {
+            let retry_at = match parent.gate.state() {
+                State::Resting { until: Time::MAX } => return NoExit::Stopped,
+                State::Resting { until } => until,
+                State::Trial { lease: Some(_), .. } => self.now + TRIAL,
+                State::Open | State::Trial { .. } => continue,
+            };
+            match parent.kind {
+                Kind::Credential if parent.is_stopped() => counts.stopped = 1,
+                Kind::Credential => counts.suspect = 1,
+                Kind::Gateway => counts.held = 1,
+            }
+            return NoExit::Unusable { retry_at, counts };
+        }
         let pair = self.pool.pairs.at(exit, self.origin).map(|pair| pair.gate.state());
         let (whose, state) = match (self.pool.exits.get(exit).map(|record| record.gate.state()), pair) {
             (Some(State::Open) | None, Some(pair)) => (&mut counts.cooling, pair),

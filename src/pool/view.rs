@@ -18,6 +18,8 @@ use std::time::Duration;
 const DRAWS: u64 = 24;
 /// Keeps an exit without heat from winning whatever its queue.
 const FLOOR: f32 = 0.02;
+/// How many usable exits a walk skips at most, so that each is about as likely as the others.
+const SKIP: usize = 8;
 /// Scores closer than this are equal.
 const CLEARLY: f32 = 0.9;
 
@@ -64,12 +66,16 @@ impl View<'_> {
     fn free(&self, exit: ExitIx) -> bool {
         match exit.index() {
             Some(index) => {
-                let out = self.pool.down.contains(index) || self.record.benched.contains(index);
+                let out = self.pool.down.contains(index)
+                    || self.pool.barred.contains(index)
+                    || self.record.benched.contains(index);
                 !out && !self.reserved(exit)
             }
             None => {
                 let pair = self.pool.pairs.at(exit, self.origin);
-                self.pool.exits.get(exit).is_some_and(|record| record.gate.state().admits())
+                let admits =
+                    |record: &ExitRecord| record.gate.state().admits() && self.pool.parents_admit(record);
+                self.pool.exits.get(exit).is_some_and(admits)
                     && pair.is_none_or(|pair| pair.gate.state().admits())
             }
         }
@@ -86,7 +92,7 @@ impl View<'_> {
     }
 
     /// Power of two choices: of two usable exits drawn at random, the better one. Where few are usable, the two come from
-    /// a count.
+    /// a walk.
     fn pick(&self) -> Option<Choice> {
         let picked = |exit, reason| Some(chosen(exit, reason, Hold::Nothing));
         let count = self.pool.exits.len();
@@ -130,14 +136,15 @@ impl View<'_> {
     }
 
     fn out(&self) -> Out<'_> {
-        let sets = [&self.pool.down, &self.record.benched, &self.pool.owned];
+        let sets = [&self.pool.down, &self.record.benched, &self.pool.owned, &self.pool.barred];
         Out { sets, len: self.pool.exits.len() }
     }
 
-    /// Any usable exit that suits, each as likely as the others.
+    /// Any usable exit that suits, each about as likely as the others.
     fn any(&self, draw: u64, suits: impl Fn(ExitIx) -> bool) -> Option<ExitIx> {
         let suits = |index| !self.avoids(ExitIx::at(index)) && suits(ExitIx::at(index));
-        self.out().any(|open| below(draw, open), suits).map(ExitIx::at)
+        let out = self.out();
+        out.any(below(draw, out.len), below(mix(draw), SKIP), suits).map(ExitIx::at)
     }
 
     /// The next usable exit in turn.
@@ -253,7 +260,10 @@ impl View<'_> {
                     let bound = self.pool.exits.get(exit).is_some_and(|record| record.bound > 0);
                     Some(exit) != not && !(unheld && bound) && self.usable(exit)
                 }
-                Some(Source::Slot { gateway, .. }) => self.keeps(gateway, length),
+                Some(Source::Slot { gateway, .. }) => {
+                    let index = exit.index().unwrap_or(usize::MAX);
+                    self.keeps(gateway, length) && !self.pool.barred.contains(index)
+                }
                 _ => false,
             };
             self.pool.exits.ring.place(seed, suits).or_else(|| self.any(seed, suits))

@@ -28,7 +28,12 @@ impl Trail {
         self.sends = self.sends.saturating_add(1);
         // A gateway status in the absolute form may be the exit's own word.
         let doubtful = matches!(evidence.outcome, Outcome::OriginError { .. }) && evidence.seen != Seen::Seen;
-        if doubtful || matches!(evidence.outcome.domain(), FailureDomain::Exit | FailureDomain::Pair) {
+        let other = match evidence.outcome.domain() {
+            FailureDomain::Exit | FailureDomain::Pair | FailureDomain::Credential => true,
+            FailureDomain::Target | FailureDomain::ProviderTarget => true,
+            _ => doubtful,
+        };
+        if other {
             note(&mut self.avoid, exit);
         }
         if matches!(evidence.outcome, Outcome::Blocked { .. }) {

@@ -184,6 +184,7 @@ impl Scheduler {
                 retry_in: retry_at.since(now),
                 counts,
             },
+            Refusal::FleetStopped => LeaseError::FleetStopped,
             Refusal::Misuse(what) => LeaseError::Misuse(what),
             Refusal::Moved { from, to, generation } => LeaseError::Moved { from, to, generation },
             Refusal::Busy { bound, retry_at } => {

@@ -17,12 +17,14 @@ const HINT_CAP: Duration = Duration::from_secs(3_600);
 /// | blocked | U(0, 0.25) · (n + 1) | the same | D | another exit |
 /// | proxy error, interrupted | 0.5 (n + 1) + U(0, 1) | the same | D | another exit |
 /// | origin error | max((2^n + 30 h'), Retry-After) · U(1, 1.5) | with h | max(D, Retry-After · U(1, 1.25)) | the same exit if it is held |
+/// | login refused, gateway overloaded | U(0, 0.25) · (n + 1) | the same | the same | another login or gateway; else the same once it may |
+/// | target denied or unreachable | 0.5 (n + 1) + U(0, 1), once | the same | D, once | another exit |
 /// | *a blocked pair rests* | 30 · 2^(strikes - 1), to 3,600, · U(1, 1.25) | 300 + U(0, 60) | as the default | |
 ///
 /// D = min(30, 0.25 · 2^(7 h')) · U(0.75, 1.25), where h' is at least the origin's own block rate.
 ///
 /// Where no other exit may go now, the wait lasts until one may, plus U(0, 0.5), if patience and deadline allow. A TLS
-/// handshake with the origin that has failed through two exits, and all other outcomes, stop: no other exit can cure them.
+/// handshake with the origin that has failed through two exits stops: no other exit can cure it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RetryRules {
     preset: Preset,
@@ -116,7 +118,15 @@ impl RetryRules {
             Outcome::Blocked { .. } => (Switch::Exit, self.blocked(facts)),
             Outcome::ProxyError { .. } | Outcome::Interrupted { .. } => (Switch::Exit, self.broken(facts)),
             Outcome::OriginError { .. } => (Switch::Same, self.origin_error(facts)),
-            _ => return Err(Why::NoCure),
+            // The next lease takes another login, or is the one that tries this one again.
+            Outcome::AuthError { .. } => (Switch::Exit, soon(facts)),
+            // What is left alone is left by the pool; another gateway may go at once.
+            Outcome::GatewayOverloaded { .. } => (Switch::Same, soon(facts)),
+            // One try through another exit, then it is the target.
+            Outcome::TargetDenied | Outcome::TargetUnreachable if facts.sends < 2 => {
+                (Switch::Exit, self.broken(facts))
+            }
+            Outcome::TargetDenied | Outcome::TargetUnreachable => return Err(Why::NoCure),
         };
         if facts.evidence.seen != Seen::Never && !facts.repeatable {
             return Err(Why::NotRepeatable);
@@ -143,7 +153,7 @@ impl RetryRules {
     fn blocked(&self, facts: &Facts) -> f64 {
         match self.preset {
             Preset::Negotiated => negotiated(facts),
-            _ => 0.25 * unit(facts.draw) * f64::from(n(facts) + 1),
+            _ => soon(facts),
         }
     }
 
@@ -176,6 +186,11 @@ impl RetryRules {
 /// The attempt's number, from 0.
 const fn n(facts: &Facts) -> u32 {
     facts.sends.saturating_sub(1)
+}
+
+/// U(0, 0.25) seconds, more with each attempt.
+fn soon(facts: &Facts) -> f64 {
+    0.25 * unit(facts.draw) * f64::from(n(facts) + 1)
 }
 
 fn negotiated(facts: &Facts) -> f64 {

@@ -87,8 +87,7 @@ fn what_stops_says_why() {
     };
     assert_eq!(why(facts(Outcome::Ok)), Why::Done);
     assert_eq!(why(facts(Outcome::Fatal)), Why::Fatal);
-    assert_eq!(why(facts(Outcome::AuthError { reason: AuthReason::Rejected })), Why::NoCure);
-    assert_eq!(why(facts(Outcome::TargetDenied)), Why::NoCure);
+    assert_eq!(why(Facts { sends: 2, ..facts(Outcome::TargetDenied) }), Why::NoCure);
     let tls = Outcome::ProxyError { phase: Phase::OriginTls };
     assert_eq!(why(Facts { sends: 2, ..facts(tls) }), Why::NoCure, "two exits meet the same certificate");
     assert_eq!(why(Facts { sends: 4, ..facts(BLOCKED) }), Why::Exhausted, "the limit counts sends");

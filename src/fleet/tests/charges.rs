@@ -1,19 +1,13 @@
 //! Who is charged, and for what.
 
 use super::*;
-use crate::outcome::{AuthReason, GatewayScope, Seen};
+use crate::outcome::Seen;
 
 #[test]
-fn a_login_a_gateway_and_a_target_charge_no_exit() {
+fn a_target_and_a_request_charge_no_exit() {
     let status = http::StatusCode::BAD_GATEWAY;
-    let uncharged = [
-        Outcome::AuthError { reason: AuthReason::Rejected },
-        Outcome::GatewayOverloaded { retry_after: None, scope: GatewayScope::Gateway },
-        Outcome::TargetDenied,
-        Outcome::TargetUnreachable,
-        Outcome::Fatal,
-        Outcome::OriginError { status },
-    ];
+    let uncharged =
+        [Outcome::TargetDenied, Outcome::TargetUnreachable, Outcome::Fatal, Outcome::OriginError { status }];
     for outcome in uncharged {
         let mut world = World::of(1);
         for _ in 0..20 {

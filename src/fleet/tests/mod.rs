@@ -4,6 +4,7 @@ mod bounds;
 mod chaos;
 mod charges;
 mod choice;
+mod domains;
 mod gates;
 mod gateways;
 mod holding;

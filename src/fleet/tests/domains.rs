@@ -1,0 +1,233 @@
+//! What exits share: an overloaded gateway, a dead login. Each costs only what it must.
+
+use super::*;
+use crate::outcome::{AuthReason, GatewayScope, Seen};
+
+const REJECTED: Outcome = Outcome::AuthError { reason: AuthReason::Rejected };
+
+fn gateway() -> FleetConfig {
+    let gateway =
+        Gateway::parse("http://u-{session}:pw@gw.test:7000").unwrap().sessions(NonZeroU32::new(16).unwrap());
+    FleetConfig { exits: Vec::new(), gateways: vec![gateway], ..config(1) }
+}
+
+fn two_gateways() -> FleetConfig {
+    let second = Gateway::parse("http://v-{session}:pw@other.test:7000").unwrap();
+    let mut config = gateway();
+    config.gateways.push(second.sessions(NonZeroU32::new(16).unwrap()));
+    config
+}
+
+fn host(grant: &Grant) -> String {
+    grant.route.host().to_owned()
+}
+
+fn accepted(outcome: Outcome) -> Evidence {
+    Evidence::of(outcome).login_accepted(true)
+}
+
+fn overloaded(hint: Option<u64>) -> Evidence {
+    let retry_after = hint.map(|seconds| RetryAfter::new(secs(seconds)));
+    Outcome::GatewayOverloaded { retry_after, scope: GatewayScope::Gateway }.into()
+}
+
+fn per() -> LeaseRequest {
+    LeaseRequest::per_request()
+}
+
+#[test]
+fn a23_c11_a_refused_login_is_tried_once_and_then_the_fleet_stops() {
+    let mut world = World::new(gateway());
+    let flying: Vec<_> = (0..10).map(|_| world.lease(&per())).collect();
+    world.pass(secs(1));
+    let mut billed = flying.len();
+    flying.iter().for_each(|grant| world.finish(grant, REJECTED));
+    let confirming = world.pass(secs(1)).lease(&per());
+    billed += 1;
+    assert!(confirming.trial && confirming.route.is_fresh(), "over a connection of its own");
+    let Err(Refusal::NoUsableExit { counts, retry_at }) = world.at("b.test", &LeaseRequest::new("k")) else {
+        panic!("all others wait for it")
+    };
+    assert_eq!((counts.suspect, retry_at), (16, world.now + secs(1)));
+    world.finish(&confirming, REJECTED);
+    for _ in 0..1_000 {
+        assert_eq!(world.pass(secs(60)).at("a.test", &per()).unwrap_err(), Refusal::FleetStopped);
+    }
+    assert_eq!(billed, 11, "what was under way, and one more");
+    assert_eq!(world.snapshot().exits.dead, 0, "no exit is charged");
+    let notices: Vec<_> = std::iter::from_fn(|| world.fleet.poll_notice()).collect();
+    assert_eq!(notices.len(), 1, "one word, however many were refused: {notices:?}");
+
+    world.fleet.resume(world.now);
+    let probe = world.lease(&per());
+    assert!(probe.trial && world.at("a.test", &per()).is_err(), "one lease tries");
+    world.finish(&probe, accepted(Outcome::Ok));
+    assert!(!world.lease(&per()).trial);
+}
+
+#[test]
+fn a_stray_refusal_stops_nobody() {
+    let mut world = World::new(gateway());
+    let first = world.lease(&per());
+    world.finish(&first, accepted(Outcome::Ok));
+    for _ in 0..100 {
+        let grant = world.pass(Duration::from_millis(100)).lease(&per());
+        assert!(!grant.trial, "a login that was accepted lately is not doubted");
+        world.finish(&grant, REJECTED);
+        let grant = world.lease(&per());
+        world.finish(&grant, accepted(Outcome::Ok));
+    }
+    let quiet = world.pass(secs(11)).lease(&per());
+    world.finish(&quiet, REJECTED);
+    let confirming = world.lease(&per());
+    assert!(confirming.trial);
+    world.finish(&confirming, accepted(Outcome::Ok));
+    let free: Vec<_> = (0..5).map(|_| world.lease(&per())).collect();
+    assert!(free.iter().all(|grant| !grant.route.is_fresh()), "cleared by one accepted login");
+}
+
+#[test]
+fn only_a_login_accepted_after_the_doubt_clears_it() {
+    let mut world = World::new(gateway());
+    let (old, refused) = (world.lease(&per()), world.lease(&per()));
+    world.pass(secs(20)).finish(&refused, REJECTED);
+    world.finish(&old, accepted(Outcome::Ok));
+    let tunnelled = world.pass(secs(1)).lease(&per());
+    assert!(tunnelled.trial, "what was sent before clears nothing");
+    world.finish(&tunnelled, Outcome::Ok);
+    let again = world.lease(&per());
+    assert!(again.trial, "nor does an answer over a tunnel that was open");
+    world.fleet.release(&again.receipt, Release::Dropped { after: secs(1) }, None);
+    let last = world.lease(&per());
+    world.finish(&last, REFUSED);
+    assert!(world.lease(&per()).trial, "nor one that never got there");
+}
+
+#[test]
+fn one_dead_login_leaves_the_other_serving() {
+    let mut world = World::new(two_gateways());
+    for _ in 0..200 {
+        let grant = world.pass(Duration::from_millis(10)).lease(&per());
+        let outcome = if host(&grant) == "gw.test" { REJECTED.into() } else { accepted(Outcome::Ok) };
+        world.finish(&grant, outcome);
+    }
+    assert_eq!(world.snapshot().outcomes.auth_error, 2);
+    let held = world.lease(&LeaseRequest::new("k"));
+    assert_eq!(host(&held), "other.test");
+}
+
+#[test]
+fn a_wrong_login_of_one_listed_exit_costs_the_others_nothing() {
+    let list = "a.test:1:u:wrong\nb.test:1:u:right\nc.test:1:u:right";
+    let exits = ExitList::parse(list).unwrap().into_iter().collect();
+    let mut world = World::new(FleetConfig { exits, ..config(1) });
+    for _ in 0..200 {
+        let grant = world.pass(Duration::from_millis(10)).lease(&per());
+        let outcome = if host(&grant) == "a.test" { REJECTED.into() } else { accepted(Outcome::Ok) };
+        world.finish(&grant, outcome);
+    }
+    let snapshot = world.snapshot();
+    assert_eq!((snapshot.outcomes.auth_error, snapshot.outcomes.ok), (2, 198));
+}
+
+#[test]
+fn a_login_out_of_traffic_is_tried_again_now_and_then() {
+    let quota = Outcome::AuthError { reason: AuthReason::Quota };
+    let mut world = World::new(gateway());
+    for _ in 0..2 {
+        let grant = world.pass(secs(1)).lease(&per());
+        world.finish(&grant, quota);
+    }
+    for rest in [60, 120, 240, 480, 900, 900] {
+        let Err(Refusal::NoUsableExit { retry_at, counts }) = world.at("a.test", &per()) else {
+            panic!("it rests")
+        };
+        assert_eq!((counts.stopped, retry_at.since(world.now)), (16, secs(rest)));
+        world.now = retry_at;
+        let probe = world.lease(&per());
+        assert!(world.at("a.test", &per()).is_err());
+        world.finish(&probe, quota);
+    }
+}
+
+#[test]
+fn c32_an_overloaded_gateway_is_left_alone_as_a_whole_and_its_exits_are_not_charged() {
+    let mut world = World::new(gateway());
+    let flying: Vec<_> = (0..10).map(|_| world.lease(&per())).collect();
+    world.pass(secs(1));
+    flying.iter().for_each(|grant| world.finish(grant, overloaded(None)));
+    let mut rests = Vec::new();
+    for _ in 0..9 {
+        let Err(Refusal::NoUsableExit { retry_at, counts }) = world.at("a.test", &per()) else {
+            panic!("it is held")
+        };
+        assert_eq!(counts.held, 16);
+        rests.push(retry_at.since(world.now).as_secs_f64());
+        world.now = retry_at;
+        let probe = world.lease(&per());
+        assert!(probe.trial && world.at("b.test", &per()).is_err(), "one lease tries");
+        world.finish(&probe, overloaded(None));
+    }
+    for (rest, expected) in rests.iter().zip([0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0]) {
+        assert!((expected..=expected * 1.25).contains(rest), "{rest} for {expected}: a burst counts once");
+    }
+    world.pass(secs(20));
+    let probe = world.lease(&per());
+    world.finish(&probe, Outcome::Ok);
+    assert!(!world.lease(&per()).trial);
+    let snapshot = world.snapshot();
+    assert_eq!((snapshot.exits.dead, snapshot.origins[0].benched), (0, 0));
+}
+
+#[test]
+fn a_gateways_retry_after_holds_it_and_another_gateway_goes_on() {
+    let mut world = World::new(two_gateways());
+    let grant = loop {
+        let grant = world.lease(&per());
+        if host(&grant) == "gw.test" {
+            break grant;
+        }
+        world.finish(&grant, Outcome::Ok);
+    };
+    world.finish(&grant, overloaded(Some(7)));
+    for _ in 0..50 {
+        assert_eq!(host(&world.once(&per(), Outcome::Ok)), "other.test");
+        assert_eq!(host(&world.once(&LeaseRequest::new("k"), Outcome::Ok)), "other.test");
+    }
+    world.pass(secs(9));
+    let hosts: std::collections::HashSet<_> =
+        (0..50).map(|_| host(&world.once(&per(), Outcome::Ok))).collect();
+    assert_eq!(hosts.len(), 2);
+}
+
+#[test]
+fn a_gateway_that_cannot_be_reached_is_one_failure_and_not_sixteen() {
+    let mut world = World::new(gateway());
+    let mut sent = 0;
+    while let Ok(grant) = world.at("a.test", &per()) {
+        world.finish(&grant, Evidence::of(REFUSED).seen(Seen::Never));
+        sent += 1;
+    }
+    assert_eq!((sent, world.snapshot().exits.dead), (3, 0));
+    let Err(Refusal::NoUsableExit { retry_at, .. }) = world.at("a.test", &per()) else {
+        panic!("it is held")
+    };
+    assert!((5.0..=6.25).contains(&retry_at.since(world.now).as_secs_f64()));
+    world.now = retry_at;
+    let probe = world.lease(&per());
+    world.finish(&probe, Outcome::Ok);
+    assert!(!world.lease(&per()).trial, "it is back, with every session as it was");
+}
+
+#[test]
+fn c12_no_room_behind_a_login_is_not_a_wrong_login() {
+    let mut world = World::new(gateway());
+    for _ in 0..5 {
+        let Ok(grant) = world.at("a.test", &per()) else {
+            world.pass(secs(20));
+            continue;
+        };
+        world.finish(&grant, Outcome::AuthError { reason: AuthReason::Capacity });
+    }
+    assert!(!matches!(world.at("a.test", &per()), Err(Refusal::FleetStopped)));
+}

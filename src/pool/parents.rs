@@ -1,0 +1,347 @@
+//! What exits share, and so lose together: the login of a gateway's exits, and the address of those behind one host and port.
+//! Each is a parent with a gate of its own; an exit may go only where all its parents admit.
+
+use super::Entry;
+use super::Pool;
+use super::exits::{ExitIx, ExitRecord, Source};
+use super::gate::{Gate, State};
+use super::receipt::{LeaseId, Receipt};
+use super::timers::Due;
+use crate::draw::{Stream, draw, unit};
+use crate::outcome::{AuthReason, Evidence, Outcome, Phase, Seen};
+use crate::request::Time;
+use std::time::Duration;
+
+/// A login that was accepted this lately is not doubted for a stray refusal: one in ten to twenty is none of its fault in
+/// the field.
+const PROVEN: Duration = Duration::from_secs(10);
+/// How long a login out of traffic rests before one lease may try again; doubles up to a quarter of an hour.
+const QUOTA: Duration = Duration::from_secs(60);
+const QUOTA_MOST: Duration = Duration::from_secs(900);
+/// The first rest of an overloaded gateway; doubles up to 15 s.
+const HOLD: Duration = Duration::from_millis(250);
+const HOLD_MOST: Duration = Duration::from_secs(15);
+/// Failures in a row to connect that make a gateway unreachable, and its first rest; doubles up to a minute.
+const FAULTS: u32 = 3;
+const UNREACHABLE: Duration = Duration::from_secs(5);
+const UNREACHABLE_MOST: Duration = Duration::from_secs(60);
+/// Longest hint of a gateway that is believed.
+const HINT_CAP: Duration = Duration::from_secs(3_600);
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct ParentIx(u32);
+
+impl ParentIx {
+    const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Credential,
+    Gateway,
+}
+
+pub(super) struct Parent {
+    pub(super) kind: Kind,
+    pub(super) gate: Gate,
+    /// Its exits among the fixed ones.
+    members: Vec<u32>,
+    /// When its login was accepted last.
+    accepted: Option<Time>,
+    /// The exit whose refusal raised the doubt.
+    doubted_by: Option<ExitIx>,
+    faults: u32,
+    doublings: u32,
+}
+
+impl Parent {
+    /// A login that no lease will try again before somebody resumes it.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.kind == Kind::Credential && matches!(self.gate.state(), State::Resting { .. })
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Parents(Vec<Parent>);
+
+impl Parents {
+    pub(super) fn add(&mut self, kind: Kind, members: Vec<u32>) -> ParentIx {
+        let ix = ParentIx(u32::try_from(self.0.len()).unwrap_or(u32::MAX));
+        let parent = Parent {
+            kind,
+            gate: Gate::OPEN,
+            members,
+            accepted: None,
+            doubted_by: None,
+            faults: 0,
+            doublings: 0,
+        };
+        self.0.push(parent);
+        ix
+    }
+
+    pub(super) fn get(&self, ix: ParentIx) -> Option<&Parent> {
+        self.0.get(ix.index())
+    }
+
+    pub(super) fn admit(&self, record: &ExitRecord) -> bool {
+        record
+            .parents
+            .iter()
+            .flatten()
+            .all(|ix| self.get(*ix).is_some_and(|parent| parent.gate.state().admits()))
+    }
+
+    fn all(&self) -> impl Iterator<Item = ParentIx> + use<> {
+        (0..u32::try_from(self.0.len()).unwrap_or(u32::MAX)).map(ParentIx)
+    }
+}
+
+/// What a fleet's owner should know of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Notice {
+    /// A login was refused, and refused again when it was tried over a fresh connection: nothing goes out on it.
+    CredentialStopped { by: ExitIx, reason: AuthReason },
+    /// A stopped login works again.
+    CredentialResumed { by: ExitIx },
+    /// A gateway is overloaded or unreachable, and left alone.
+    GatewayHeld { by: ExitIx },
+}
+
+impl Pool {
+    /// Whether all that the exit shares with others admits one more lease.
+    pub(super) fn parents_admit(&self, record: &ExitRecord) -> bool {
+        record
+            .parents
+            .iter()
+            .flatten()
+            .all(|ix| self.parents.get(*ix).is_some_and(|p| p.gate.state().admits()))
+    }
+
+    /// Takes the places of trials. A login on trial needs a fresh connection.
+    pub(super) fn enter_parents(&mut self, exit: ExitIx, by: LeaseId, until: Time) -> Entry {
+        let parents = self.exits.get(exit).map_or([None; 2], |record| record.parents);
+        let mut entry = Entry::default();
+        for ix in parents.into_iter().flatten() {
+            if self.parents.get(ix).is_some_and(|parent| parent.gate.is_open()) {
+                continue;
+            }
+            let kind = self.with_parent(ix, |parent| parent.gate.enter(by, until).then_some(parent.kind));
+            entry.trial |= kind.flatten().is_some();
+            entry.fresh |= kind.flatten() == Some(Kind::Credential);
+        }
+        entry
+    }
+
+    pub(super) fn leave_parents(&mut self, receipt: &Receipt) {
+        let parents = self.exits.get(receipt.at.0).map_or([None; 2], |record| record.parents);
+        for ix in parents.into_iter().flatten() {
+            if self.parents.get(ix).is_some_and(|parent| !parent.gate.is_open()) {
+                self.with_parent(ix, |parent| parent.gate.leave(receipt.id));
+            }
+        }
+    }
+
+    /// Every change of a parent's gate goes through here, so that its exits' bits and timers agree with it.
+    pub(super) fn with_parent<T>(
+        &mut self,
+        ix: ParentIx,
+        change: impl FnOnce(&mut Parent) -> T,
+    ) -> Option<T> {
+        let parent = self.parents.0.get_mut(ix.index())?;
+        let before = parent.gate.state();
+        let out = change(parent);
+        let after = parent.gate.state();
+        if before != after {
+            self.timers.reset(Due::Parent(ix), before.due_at(), after.due_at());
+            if before.admits() != after.admits() {
+                let shut = !after.admits();
+                for index in &parent.members {
+                    let Some(record) = self.exits.fixed.get_mut(*index as usize) else { continue };
+                    record.barred = if shut { record.barred + 1 } else { record.barred.saturating_sub(1) };
+                    let (at, len) = (*index as usize, self.exits.fixed.len());
+                    self.barred.set(at, self.exits.fixed[at].barred > 0, len);
+                }
+            }
+        }
+        Some(out)
+    }
+
+    /// The login of an exit. A listed exit's is its own, and is thought of when it is first doubted.
+    fn credential(&mut self, exit: ExitIx) -> Option<ParentIx> {
+        let record = self.exits.get_mut(exit)?;
+        if let [_, Some(known)] = record.parents {
+            return Some(known);
+        }
+        let (Source::Listed, Some(_)) = (record.source, record.exit.route().credential()) else {
+            return None;
+        };
+        let ExitIx::Fixed(index) = exit else { return None };
+        let accepted = record.accepted;
+        let ix = self.parents.add(Kind::Credential, vec![index]);
+        self.parents.0[ix.index()].accepted = accepted;
+        self.exits.get_mut(exit)?.parents[1] = Some(ix);
+        Some(ix)
+    }
+
+    /// What evidence says of what the exit shares. Says whether it has said all, so that the exit itself is not charged.
+    pub(super) fn charge_parents(&mut self, now: Time, by: &Receipt, evidence: &Evidence) -> bool {
+        let exit = by.at.0;
+        let Some(record) = self.exits.get_mut(exit) else { return false };
+        if evidence.login_accepted {
+            record.accepted = Some(now);
+            self.accept(now, by);
+        }
+        match evidence.outcome {
+            Outcome::AuthError { reason: AuthReason::Capacity } => self.overloaded(now, by, evidence),
+            Outcome::GatewayOverloaded { .. } => self.overloaded(now, by, evidence),
+            Outcome::AuthError { reason } => self.refused_login(now, by, reason),
+            Outcome::ProxyError { phase: Phase::ExitDns | Phase::ExitTcp } if !evidence.blameless => {
+                self.unreachable(now, by)
+            }
+            _ => {
+                let answered = evidence.seen == Seen::Seen
+                    || matches!(evidence.outcome, Outcome::TargetDenied | Outcome::TargetUnreachable);
+                if answered {
+                    self.gateway_works(by);
+                }
+                false
+            }
+        }
+    }
+
+    fn accept(&mut self, now: Time, by: &Receipt) {
+        let Some([_, Some(ix)]) = self.exits.get(by.at.0).map(|record| record.parents) else { return };
+        let cleared = self.with_parent(ix, |parent| {
+            parent.accepted = Some(now);
+            if parent.gate.is_open() || parent.gate.is_stale(by.sent) {
+                return None;
+            }
+            parent.gate.pass(by.id, 1);
+            parent.doublings = 0;
+            parent.doubted_by.take()
+        });
+        // The login is right after all: then the refusal was a fault of the exit that made it.
+        if let Some(Some(exit)) = cleared {
+            self.notices.push(Notice::CredentialResumed { by: exit });
+            self.fault(now, exit, by, 1.0);
+        }
+    }
+
+    fn refused_login(&mut self, now: Time, by: &Receipt, reason: AuthReason) -> bool {
+        let exit = by.at.0;
+        let Some(ix) = self.credential(exit) else { return false };
+        let proven = |parent: &Parent| parent.accepted.is_some_and(|at| now.since(at) <= PROVEN);
+        let verdict = self.with_parent(ix, |parent| match parent.gate.state() {
+            _ if parent.gate.is_stale(by.sent) => None,
+            State::Open if proven(parent) => Some(false),
+            State::Open => {
+                parent.gate.doubt(now);
+                parent.doubted_by = Some(exit);
+                None
+            }
+            State::Trial { .. } => {
+                let rest = match reason {
+                    AuthReason::Quota => QUOTA.saturating_mul(1 << parent.doublings.min(4)).min(QUOTA_MOST),
+                    _ => Duration::MAX,
+                };
+                parent.doublings += 1;
+                parent.gate.shut(now, now + rest);
+                Some(true)
+            }
+            State::Resting { .. } => None,
+        });
+        match verdict {
+            Some(Some(true)) => self.notices.push(Notice::CredentialStopped { by: exit, reason }),
+            // A stray refusal of a login that works is a fault of its exit.
+            Some(Some(false)) => self.fault(now, exit, by, 1.0),
+            _ => {}
+        }
+        true
+    }
+
+    fn overloaded(&mut self, now: Time, by: &Receipt, evidence: &Evidence) -> bool {
+        let hint = evidence.retry_after.map_or(Duration::ZERO, |hint| hint.wait().min(HINT_CAP));
+        self.hold(now, by, hint, (HOLD, HOLD_MOST));
+        true
+    }
+
+    /// To connect is the gateway's part: that it fails says nothing about the session that was asked for.
+    fn unreachable(&mut self, now: Time, by: &Receipt) -> bool {
+        let Some([Some(ix), _]) = self.exits.get(by.at.0).map(|record| record.parents) else { return false };
+        let enough = self.with_parent(ix, |parent| {
+            if parent.gate.is_stale(by.sent) {
+                return false;
+            }
+            parent.faults += 1;
+            parent.faults >= FAULTS || !parent.gate.is_open()
+        });
+        if enough == Some(true) {
+            self.hold(now, by, Duration::ZERO, (UNREACHABLE, UNREACHABLE_MOST));
+        }
+        true
+    }
+
+    fn hold(&mut self, now: Time, by: &Receipt, hint: Duration, (first, most): (Duration, Duration)) {
+        let Some([Some(ix), _]) = self.exits.get(by.at.0).map(|record| record.parents) else {
+            // A listed exit that is alone behind its address is its own gateway.
+            self.hold_alone(now, by, hint.max(first));
+            return;
+        };
+        let seed = self.seed;
+        let held = self.with_parent(ix, |parent| {
+            if parent.gate.is_stale(by.sent) {
+                parent.gate.lengthen(now + hint);
+                return false;
+            }
+            let rest = first.saturating_mul(1 << parent.doublings.min(10)).min(most);
+            parent.doublings += 1;
+            parent.faults = 0;
+            let draw = draw(seed, Stream::Cooldown, u64::from(ix.0), u64::from(parent.gate.shuts()));
+            parent.gate.shut(now, now + rest.max(hint).mul_f64(1.0 + unit(draw) / 4.0));
+            true
+        });
+        if held == Some(true) {
+            self.notices.push(Notice::GatewayHeld { by: by.at.0 });
+        }
+    }
+
+    fn hold_alone(&mut self, now: Time, by: &Receipt, rest: Duration) {
+        self.with_exit(by.at.0, |record| {
+            if record.gate.is_stale(by.sent) {
+                record.gate.lengthen(now + rest);
+            } else {
+                record.gate.shut(now, now + rest);
+            }
+        });
+    }
+
+    fn gateway_works(&mut self, by: &Receipt) {
+        let Some([Some(ix), _]) = self.exits.get(by.at.0).map(|record| record.parents) else { return };
+        let Some(parent) = self.parents.get(ix) else { return };
+        if parent.gate.is_open() && parent.faults == 0 && parent.doublings == 0 {
+            return;
+        }
+        self.with_parent(ix, |parent| {
+            parent.faults = 0;
+            if !parent.gate.is_stale(by.sent) {
+                parent.gate.pass(by.id, 1);
+                parent.doublings = 0;
+            }
+        });
+    }
+
+    /// Lets one lease try each stopped login, and each gateway that is left alone.
+    pub(crate) fn resume(&mut self, now: Time) {
+        for ix in self.parents.all() {
+            self.with_parent(ix, |parent| {
+                if matches!(parent.gate.state(), State::Resting { .. }) {
+                    parent.gate.doubt(now);
+                    parent.doublings = 0;
+                }
+            });
+        }
+    }
+}
