@@ -214,10 +214,10 @@ impl Pool {
     #[inline]
     pub(crate) fn leave(&mut self, receipt: &Receipt, good: bool) {
         let (exit, origin) = receipt.at;
-        if good {
-            self.ended_well(receipt);
-        }
         if let Some(record) = self.exits.get_mut(exit) {
+            if good {
+                record.clear_faults();
+            }
             record.in_flight = record.in_flight.saturating_sub(1);
             self.in_use -= u32::from(record.in_flight == 0);
             if !record.gate.is_open() {
@@ -229,7 +229,7 @@ impl Pool {
         }
         self.leave_parents(receipt);
         if let Some(record) = self.origins.get_mut(origin) {
-            record.in_flight = record.in_flight.saturating_sub(1);
+            record.left(good.then_some(receipt.sent));
         }
         self.retire(exit);
     }
@@ -241,7 +241,7 @@ impl Pool {
             record.clear_faults();
         }
         if let Some(record) = self.origins.get_mut(origin) {
-            record.worked = record.worked.max(Some(receipt.sent));
+            record.worked = record.worked.max(receipt.sent);
         }
     }
 

@@ -48,9 +48,18 @@ pub(crate) struct OriginRecord {
     /// When each resting pair's rest is over.
     pub(super) resting: BTreeSet<(Time, ExitIx)>,
     pub(super) in_flight: u32,
-    /// When the last attempt was sent that ended well here, through whatever exit.
-    pub(super) worked: Option<Time>,
+    /// When the last attempt was sent that ended well here, through whatever exit; `Time::ZERO` if none was.
+    pub(super) worked: Time,
     pub(super) last_used: Time,
+}
+
+impl OriginRecord {
+    /// A lease is over; it was sent at `good` if it ended well.
+    #[inline]
+    pub(super) fn left(&mut self, good: Option<Time>) {
+        self.in_flight = self.in_flight.saturating_sub(1);
+        self.worked = self.worked.max(good.unwrap_or(Time::ZERO));
+    }
 }
 
 pub(crate) struct Origins {
@@ -91,7 +100,7 @@ impl Origins {
             benched: Bits::default(),
             resting: BTreeSet::new(),
             in_flight: 0,
-            worked: None,
+            worked: Time::ZERO,
             last_used: now,
         };
         let ix = OriginIx(self.slab.insert(record)?);
