@@ -22,6 +22,8 @@ pub struct UnusableCounts {
     pub suspect: u32,
     /// Their login was refused twice.
     pub stopped: u32,
+    /// Kept out by a person.
+    pub quarantined: u32,
     /// Refused for this request before, which has burned its share of exits.
     pub avoided: u32,
     /// Held by somebody else alone.
@@ -32,7 +34,7 @@ impl UnusableCounts {
     /// How many exits could not serve.
     #[must_use]
     pub const fn total(&self) -> u32 {
-        let shared = self.held + self.suspect + self.stopped;
+        let shared = self.held + self.suspect + self.stopped + self.quarantined;
         self.dead + self.cooling + self.on_trial + shared + self.avoided + self.reserved
     }
 }
@@ -46,6 +48,7 @@ impl fmt::Display for UnusableCounts {
             (self.held, "behind a gateway that is held"),
             (self.suspect, "with a login in doubt"),
             (self.stopped, "with a stopped login"),
+            (self.quarantined, "kept out by hand"),
             (self.avoided, "refused for this request before"),
             (self.reserved, "held by somebody else alone"),
         ];

@@ -9,13 +9,13 @@ pub use receipt::Release;
 pub(crate) use receipt::{Grant, Refusal, RetryAsk};
 pub use snapshot::{ExitCounts, OriginSnapshot, PairSnapshot, RefusalCounts, Snapshot};
 
-pub(crate) use crate::pool::{Bounds, Member};
+pub(crate) use crate::pool::{Bounds, Member, Notice};
 pub use crate::pool::{Reason, Receipt};
 
 use crate::draw::{Stream, draw};
 use crate::exit::{Exit, ExitId, Gateway};
 use crate::outcome::{Evidence, Outcome, Phase};
-use crate::pool::{BindingIx, Choice, Entry, ExitIx, LeaseId, NoExit, Notice, OriginIx, Pool, PoolConfig};
+use crate::pool::{BindingIx, Choice, Entry, ExitIx, LeaseId, NoExit, OriginIx, Pool, PoolConfig};
 use crate::request::{LeaseRequest, Origin, Time};
 use crate::verdict::{Facts, RetryRules, Verdict};
 use std::num::NonZeroU32;
@@ -220,6 +220,21 @@ impl Fleet {
     /// Lets one lease try each stopped login, and each gateway that is left alone.
     pub(crate) fn resume(&mut self, now: Time) {
         self.pool.resume(now);
+    }
+
+    /// See [`Operator`](crate::scheduler::Operator).
+    pub(crate) fn set_exit(&mut self, now: Time, exit: &Exit) -> bool {
+        self.pool.set_exit(now, exit)
+    }
+
+    /// See [`Operator`](crate::scheduler::Operator).
+    pub(crate) fn set_gateway(&mut self, now: Time, gateway: &Gateway) -> bool {
+        self.pool.set_gateway(now, gateway)
+    }
+
+    /// See [`Operator`](crate::scheduler::Operator).
+    pub(crate) fn quarantine(&mut self, exit: ExitId, on: bool) -> bool {
+        self.pool.quarantine(exit, on)
     }
 
     /// What the owner should know of, oldest first.

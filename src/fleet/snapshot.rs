@@ -56,7 +56,12 @@ impl Snapshot {
             cooling: facts.cooling,
         };
         Self {
-            exits: ExitCounts { total: census.total, dead: census.dead },
+            exits: ExitCounts {
+                total: census.total,
+                dead: census.dead,
+                quarantined: census.quarantined,
+                stopped: census.stopped,
+            },
             exits_in_use: census.in_use,
             uncooled: census.uncooled,
             outcomes: census.outcomes,
@@ -75,6 +80,10 @@ pub struct ExitCounts {
     pub total: u32,
     /// Unreachable for every origin.
     pub dead: u32,
+    /// Kept out by a person.
+    pub quarantined: u32,
+    /// With a login that is stopped.
+    pub stopped: u32,
 }
 
 /// Leases refused, by reason.

@@ -2,7 +2,7 @@
 
 use super::Pool;
 use super::bindings::{BindingIx, Holder, Place};
-use super::exits::{ExitIx, ExitRecord, GatewayIx, Source};
+use super::exits::{ExitIx, GatewayIx};
 use super::origins::OriginIx;
 use super::reason::Reason;
 use super::view::View;
@@ -181,9 +181,7 @@ impl Pool {
         if self.exits.minted.is_full() && !self.forget_minted() {
             return None;
         }
-        let exit = self.exits.render(gateway, place.entity, place.generation, place.window);
-        let mut record = ExitRecord::new(exit, Source::Minted { gateway });
-        record.parents = self.exits.parents_of(gateway);
+        let record = self.exits.mint(gateway, place.entity, place.generation, place.window);
         let slot = self.exits.minted.insert(record)?;
         let exit = ExitIx::Minted(slot);
         let ix = self.rebind(now, ask, origin, place, exit)?;

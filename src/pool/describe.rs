@@ -1,7 +1,9 @@
 //! The pool as data, for people to read.
 
 use super::Pool;
+use super::exits::ExitRecord;
 use super::gate::State;
+use super::parents::Parent;
 use crate::exit::ExitId;
 use crate::outcome::OutcomeCounts;
 use crate::request::{Origin, Time};
@@ -11,6 +13,8 @@ use std::time::Duration;
 pub(crate) struct Census {
     pub(crate) total: u32,
     pub(crate) dead: u32,
+    pub(crate) quarantined: u32,
+    pub(crate) stopped: u32,
     pub(crate) in_use: u32,
     pub(crate) uncooled: u64,
     pub(crate) outcomes: OutcomeCounts,
@@ -38,10 +42,16 @@ impl Pool {
         Census {
             total: count(self.exits.len()),
             dead: count(dead),
+            quarantined: count(self.exits.fixed.iter().filter(|exit| exit.quarantined).count()),
+            stopped: count(self.exits.fixed.iter().filter(|exit| self.is_stopped(exit)).count()),
             in_use: self.in_use,
             uncooled: self.uncooled,
             outcomes: self.origins.total(),
         }
+    }
+
+    fn is_stopped(&self, exit: &ExitRecord) -> bool {
+        exit.parents.iter().flatten().any(|ix| self.parents.get(*ix).is_some_and(Parent::is_stopped))
     }
 
     pub(crate) fn origin_facts(&self, now: Time) -> impl Iterator<Item = OriginFacts<'_>> {

@@ -5,7 +5,7 @@ use super::gate::Gate;
 use super::origins::OriginIx;
 use super::parents::ParentIx;
 use super::slab::Slot;
-use crate::exit::{Exit, ExitId};
+use crate::exit::{Exit, ExitId, Session};
 use crate::request::Time;
 use std::time::Duration;
 
@@ -61,6 +61,7 @@ pub(super) enum Source {
     /// A session that one binding holds.
     Minted {
         gateway: GatewayIx,
+        session: Session,
     },
 }
 
@@ -68,7 +69,7 @@ impl Source {
     pub(super) const fn gateway(self) -> Option<GatewayIx> {
         match self {
             Self::Listed => None,
-            Self::Slot { gateway, .. } | Self::Rotating { gateway } | Self::Minted { gateway } => {
+            Self::Slot { gateway, .. } | Self::Rotating { gateway } | Self::Minted { gateway, .. } => {
                 Some(gateway)
             }
         }
@@ -91,8 +92,10 @@ pub(crate) struct ExitRecord {
     pub(super) source: Source,
     /// The gateway and the login that it shares with others.
     pub(super) parents: [Option<ParentIx>; 2],
-    /// How many of them admit nobody.
+    /// How many of them admit nobody; one more if a person keeps it out.
     pub(super) barred: u8,
+    /// A person keeps it out.
+    pub(super) quarantined: bool,
     /// When its login was accepted last.
     pub(super) accepted: Option<Time>,
     pub(super) gate: Gate,
@@ -115,6 +118,7 @@ impl ExitRecord {
             source,
             parents: [None; 2],
             barred: 0,
+            quarantined: false,
             accepted: None,
             gate: Gate::OPEN,
             in_flight: 0,

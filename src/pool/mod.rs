@@ -8,6 +8,7 @@ mod describe;
 mod exits;
 mod gate;
 mod heat;
+mod operate;
 mod origins;
 mod pairs;
 mod parents;

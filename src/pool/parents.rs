@@ -57,6 +57,11 @@ pub(super) struct Parent {
 }
 
 impl Parent {
+    /// It has a new password: nothing is known of it.
+    pub(super) fn renewed(&mut self) {
+        (self.accepted, self.doubted_by, self.doublings) = (None, None, 0);
+    }
+
     /// A login that no lease will try again before somebody resumes it.
     pub(super) fn is_stopped(&self) -> bool {
         self.kind == Kind::Credential && matches!(self.gate.state(), State::Resting { .. })

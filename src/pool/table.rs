@@ -144,10 +144,37 @@ impl ExitTable {
         self.fixed.len()
     }
 
-    /// The exit of a session that a binding will hold.
-    pub(super) fn render(&mut self, gateway: GatewayIx, rider: u64, generation: u32, window: u64) -> Exit {
-        let count = self.tokens.take();
-        self.gateways[gateway.index()].exit(&session(self.salt, rider, generation, window), count)
+    /// The session that a binding will hold.
+    pub(super) fn mint(
+        &mut self,
+        gateway: GatewayIx,
+        rider: u64,
+        generation: u32,
+        window: u64,
+    ) -> ExitRecord {
+        let session = session(self.salt, rider, generation, window);
+        let exit = self.gateways[gateway.index()].exit(&session, self.tokens.take());
+        let mut record = ExitRecord::new(exit, Source::Minted { gateway, session });
+        record.parents = self.parents_of(gateway);
+        record
+    }
+
+    /// Puts a gateway in the place of the one with its name, and its exits in the place of that one's.
+    pub(super) fn set_gateway(&mut self, gateway: &Gateway) -> Option<GatewayIx> {
+        let at = self.gateways.iter().position(|known| known.id() == gateway.id())?;
+        let ix = GatewayIx(u16::try_from(at).ok()?);
+        self.gateways[at] = gateway.clone();
+        let (salt, tokens) = (self.salt, &mut self.tokens);
+        let records = self.fixed.iter_mut().chain(self.minted.iter_mut());
+        for record in records.filter(|record| record.source.gateway() == Some(ix)) {
+            let session = match record.source {
+                Source::Slot { rider, generation, .. } => session(salt, rider, generation, 0),
+                Source::Minted { session, .. } => session,
+                Source::Rotating { .. } | Source::Listed => session(salt, 0, 0, 0),
+            };
+            record.exit = gateway.exit(&session, tokens.take());
+        }
+        Some(ix)
     }
 
     /// Gives a slot a token that it never had.
@@ -157,7 +184,8 @@ impl ExitTable {
             return;
         };
         let generation = generation.wrapping_add(1);
-        let exit = self.render(gateway, rider, generation, 0);
+        let session = session(self.salt, rider, generation, 0);
+        let exit = self.gateways[gateway.index()].exit(&session, self.tokens.take());
         if let Some(record) = self.get_mut(ix) {
             record.exit = exit;
             record.source = Source::Slot { gateway, rider, generation };

@@ -50,6 +50,10 @@ impl View<'_> {
             let shut = parents.iter().find(|parent| parent.is_stopped());
             let shut = shut.or_else(|| parents.iter().find(|parent| !parent.gate.state().admits()));
             let pair = pool.pairs.at(exit, self.origin).map_or(State::Open, |pair| pair.gate.state());
+            if record.quarantined {
+                counts.quarantined += 1;
+                continue;
+            }
             let (whose, state) = match (shut, record.gate.state()) {
                 (Some(parent), _) if parent.is_stopped() => (&mut counts.stopped, parent.gate.state()),
                 (Some(parent), _) if parent.kind == Kind::Credential => {
@@ -72,7 +76,10 @@ impl View<'_> {
             };
             soonest = Some(soonest.map_or(at, |soonest| soonest.min(at)));
         }
-        if counts.stopped == counts.total() && soonest.is_none_or(|at| at == Time::MAX) {
+        if counts.stopped > 0
+            && counts.stopped + counts.quarantined == counts.total()
+            && soonest.is_none_or(|at| at == Time::MAX)
+        {
             return NoExit::Stopped;
         }
         NoExit::Unusable { retry_at: soonest.unwrap_or(self.now).max(self.now), counts }

@@ -167,7 +167,7 @@ impl View<'_> {
             return self.place_anew((held.entity, held.generation), Reason::Placed, None);
         }
         let source = self.pool.exits.get(held.exit).map(|record| record.source);
-        if let Some(Source::Minted { gateway }) = source {
+        if let Some(Source::Minted { gateway, .. }) = source {
             if !self.keeps(gateway, length) {
                 return Err(NoExit::Unheld);
             }
@@ -296,7 +296,7 @@ impl View<'_> {
 
     /// Whether what holds the exit must leave it: it is dead, burned at this origin, or somebody else's alone.
     fn lost(&self, exit: ExitIx) -> bool {
-        let dead = |record: &ExitRecord| !record.gate.state().admits();
+        let dead = |record: &ExitRecord| !record.gate.state().admits() || record.quarantined;
         if self.pool.exits.get(exit).is_none_or(dead) || self.reserved(exit) {
             return true;
         }

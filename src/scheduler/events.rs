@@ -4,6 +4,7 @@
 use super::Lease;
 use crate::error::LeaseError;
 use crate::exit::ExitId;
+use crate::fleet::Notice;
 use crate::outcome::Outcome;
 use crate::request::{LeaseRequest, Origin};
 
@@ -26,4 +27,22 @@ pub(super) fn reported(exit: ExitId, origin: &Origin, outcome: &Outcome, amends:
 
 pub(super) fn refused(ask: &LeaseRequest, origin: &Origin, error: &LeaseError) {
     tracing::debug!(target: "tower_egress", key = %ask.key, %origin, %error, "refusal");
+}
+
+/// What the owner should know of, at WARN, and at INFO when it is over.
+pub(super) fn noticed(notice: Notice, exit: ExitId) {
+    match notice {
+        Notice::CredentialStopped { reason, .. } => tracing::warn!(
+            target: "tower_egress",
+            %exit,
+            ?reason,
+            "a login was refused twice and is stopped; nothing goes out on it until it is mended and resumed"
+        ),
+        Notice::CredentialResumed { .. } => {
+            tracing::info!(target: "tower_egress", %exit, "a login works again")
+        }
+        Notice::GatewayHeld { .. } => {
+            tracing::warn!(target: "tower_egress", %exit, "a gateway is overloaded or unreachable, and left alone for a moment");
+        }
+    }
 }

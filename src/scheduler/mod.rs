@@ -32,6 +32,7 @@ mod events;
 mod handle;
 mod held;
 mod lease;
+mod operator;
 mod served;
 mod shell;
 pub(crate) mod sync;
@@ -41,6 +42,7 @@ mod tests;
 pub use builder::Builder;
 pub use handle::LeaseHandle;
 pub use lease::Lease;
+pub use operator::Operator;
 pub use served::Served;
 pub use shell::Scheduler;
 

@@ -2,7 +2,7 @@
 
 use super::held::Held;
 use super::sync::{Mutex, MutexGuard, lock};
-use super::{Builder, Lease, Snapshot, events};
+use super::{Builder, Lease, Operator, Snapshot, events};
 use crate::draw::{Stream, draw, unit};
 use crate::error::LeaseError;
 use crate::exit::ExitId;
@@ -109,9 +109,28 @@ impl Scheduler {
 
     #[inline]
     pub(super) fn report(&self, receipt: &Receipt, evidence: &Evidence, amends: Option<&Evidence>) {
-        let mut fleet = self.fleet();
-        let now = self.now();
-        fleet.report(now, receipt, evidence, amends);
+        self.act(|fleet, now| fleet.report(now, receipt, evidence, amends));
+    }
+
+    /// One verb of the fleet; what its owner should know of is told after the lock is released.
+    pub(super) fn act<T>(&self, verb: impl FnOnce(&mut Fleet, Time) -> T) -> T {
+        let (out, notices) = {
+            let mut fleet = self.fleet();
+            let now = self.now();
+            let out = verb(&mut fleet, now);
+            // Almost always empty, and then not allocated.
+            (out, std::iter::from_fn(|| fleet.poll_notice()).collect::<Vec<_>>())
+        };
+        for (notice, exit) in notices {
+            events::noticed(notice, exit);
+        }
+        out
+    }
+
+    /// Acts on the fleet as a person.
+    #[must_use]
+    pub const fn operator(&self) -> Operator<'_> {
+        Operator(self)
     }
 
     #[inline]

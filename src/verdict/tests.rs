@@ -1,7 +1,7 @@
 //! The default rules, row by row.
 
 use super::*;
-use crate::outcome::{AuthReason, BlockedBy, Outcome, Phase, RetryAfter, Seen};
+use crate::outcome::{BlockedBy, Outcome, Phase, RetryAfter, Seen};
 use http::StatusCode;
 
 const LIMITED: Outcome = Outcome::RateLimited { retry_after: None };

@@ -231,3 +231,47 @@ fn c12_no_room_behind_a_login_is_not_a_wrong_login() {
     }
     assert!(!matches!(world.at("a.test", &per()), Err(Refusal::FleetStopped)));
 }
+
+#[test]
+fn new_credentials_are_tried_by_one_lease_and_keep_every_session() {
+    let mut world = World::new(gateway());
+    let held = LeaseRequest::new("k");
+    let before = world.lease(&held);
+    world.finish(&before, accepted(Outcome::Ok));
+    for _ in 0..2 {
+        let grant = world.pass(secs(20)).lease(&per());
+        world.finish(&grant, REJECTED);
+    }
+    assert_eq!(world.at("a.test", &per()).unwrap_err(), Refusal::FleetStopped);
+    assert_eq!(world.snapshot().exits.stopped, 16);
+    let other = Gateway::parse("http://w-{session}:new@gw.test:7000").unwrap();
+    assert!(!world.fleet.set_gateway(world.now, &other), "another user name is another gateway");
+    let renewed = Gateway::parse("http://u-{session}:new@gw.test:7000").unwrap();
+    assert!(world.fleet.set_gateway(world.now, &renewed));
+    let probe = world.lease(&per());
+    assert!(probe.trial && world.at("a.test", &held).is_err());
+    world.finish(&probe, accepted(Outcome::Ok));
+    let after = world.once(&held, Outcome::Ok);
+    assert_eq!((after.receipt.exit, after.reason), (before.receipt.exit, Reason::Bound));
+    assert_eq!(after.route.credential().unwrap().password(), "new");
+}
+
+#[test]
+fn a_person_keeps_an_exit_out_and_lets_it_back_in() {
+    let mut world = World::of(2);
+    let ask = LeaseRequest::new("k");
+    let held = world.once(&ask, Outcome::Ok).receipt.exit;
+    assert!(world.fleet.quarantine(held, true) && world.fleet.quarantine(held, true));
+    for _ in 0..20 {
+        assert_ne!(world.once(&per(), Outcome::Ok).receipt.exit, held);
+    }
+    assert_eq!(world.once(&ask, Outcome::Ok).reason, Reason::Moved { from: held });
+    let other = world.once(&per(), Outcome::Ok).receipt.exit;
+    assert!(world.fleet.quarantine(other, true));
+    let Err(Refusal::NoUsableExit { counts, .. }) = world.at("a.test", &per()) else {
+        panic!("both are out")
+    };
+    assert_eq!((counts.quarantined, counts.total(), world.snapshot().exits.quarantined), (2, 2, 2));
+    assert!(world.fleet.quarantine(held, false));
+    assert_eq!(world.once(&per(), Outcome::Ok).receipt.exit, held);
+}

@@ -1,0 +1,62 @@
+//! What a person does to the pool.
+
+use super::Pool;
+use super::exits::{ExitIx, Source};
+use super::gate::State;
+use super::parents::{Kind, ParentIx};
+use crate::exit::{Exit, ExitId, Gateway};
+use crate::request::Time;
+
+impl Pool {
+    fn find(&self, id: ExitId) -> Option<ExitIx> {
+        self.exits.fixed.iter().position(|record| record.id() == id).map(ExitIx::at)
+    }
+
+    /// Keeps an exit out, or lets it back in. Says whether there is such an exit.
+    pub(crate) fn quarantine(&mut self, id: ExitId, on: bool) -> bool {
+        let Some(exit) = self.find(id) else { return false };
+        let (Some(index), Some(record)) = (exit.index(), self.exits.get_mut(exit)) else { return false };
+        if record.quarantined != on {
+            record.quarantined = on;
+            record.barred = if on { record.barred + 1 } else { record.barred.saturating_sub(1) };
+            let barred = record.barred > 0;
+            self.barred.set(index, barred, self.exits.len());
+        }
+        true
+    }
+
+    /// A new password for a listed exit.
+    pub(crate) fn set_exit(&mut self, now: Time, exit: &Exit) -> bool {
+        let Some(ix) = self.find(exit.id()) else { return false };
+        let Some(record) = self.exits.get_mut(ix) else { return false };
+        if record.source != Source::Listed {
+            return false;
+        }
+        record.exit = exit.clone();
+        record.accepted = None;
+        let credential = record.parents[1];
+        self.doubt(now, credential);
+        true
+    }
+
+    /// A new password for a gateway. Tokens are hashes of what they always were, so its sessions stay; digits are counted
+    /// anew.
+    pub(crate) fn set_gateway(&mut self, now: Time, gateway: &Gateway) -> bool {
+        let Some(ix) = self.exits.set_gateway(gateway) else { return false };
+        let [_, credential] = self.exits.parents_of(ix);
+        self.doubt(now, credential);
+        true
+    }
+
+    /// Lets one lease try a login that is new.
+    fn doubt(&mut self, now: Time, credential: Option<ParentIx>) {
+        let Some(ix) = credential else { return };
+        self.with_parent(ix, |parent| {
+            debug_assert_eq!(parent.kind, Kind::Credential);
+            if parent.gate.state() != State::Open {
+                parent.gate.doubt(now);
+            }
+            parent.renewed();
+        });
+    }
+}

@@ -1,0 +1,67 @@
+//! The only way a person acts on a fleet.
+
+use super::Scheduler;
+use crate::exit::{Exit, ExitId, Gateway};
+use std::fmt;
+
+/// What a person may do to a running fleet; see [`Scheduler::operator`]. Each act takes effect with the next lease; what is
+/// under way ends as it would have.
+///
+/// ```
+/// use tower_egress::{Exit, ExitList, LeaseRequest, Scheduler};
+///
+/// let exits = ExitList::parse("gw.example:7000:user:old\n203.0.113.7:8080")?;
+/// let scheduler = Scheduler::builder().exits(exits).build()?;
+///
+/// // The password has changed: burns, heat and holds stay, old tunnels are not used again.
+/// let renewed = Exit::parse("gw.example:7000:user:new")?;
+/// assert!(scheduler.operator().set_exit(&renewed));
+///
+/// // Keep an exit out by hand, and let it back in.
+/// assert!(scheduler.operator().quarantine(renewed.id()));
+/// let lease = scheduler.lease(&LeaseRequest::per_request().origin("shop.example"))?;
+/// assert_ne!(lease.exit(), renewed.id());
+/// assert!(scheduler.operator().release(renewed.id()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Operator<'a>(pub(super) &'a Scheduler);
+
+impl Operator<'_> {
+    /// Lets one lease try each login that was stopped and each gateway that is left alone; if it passes, all go on.
+    pub fn resume(&self) {
+        self.0.act(|fleet, now| fleet.resume(now));
+    }
+
+    /// Gives an exit of the pool a new password: the exit with the same address and user name. Its login is tried anew by one
+    /// lease if it was stopped. Says whether there is such an exit.
+    #[must_use]
+    pub fn set_exit(&self, exit: &Exit) -> bool {
+        self.0.act(|fleet, now| fleet.set_exit(now, exit))
+    }
+
+    /// Gives a gateway of the pool a new password: the gateway with the same address and user name. Its sessions stay what
+    /// they are. Its login is tried anew by one lease if it was stopped. Says whether there is such a gateway.
+    #[must_use]
+    pub fn set_gateway(&self, gateway: &Gateway) -> bool {
+        self.0.act(|fleet, now| fleet.set_gateway(now, gateway))
+    }
+
+    /// Keeps an exit out for every origin until it is [released](Self::release). What holds it moves, waits or fails as it
+    /// asked. Says whether there is such an exit; a session that one key holds is not one.
+    #[must_use]
+    pub fn quarantine(&self, exit: ExitId) -> bool {
+        self.0.act(|fleet, _| fleet.quarantine(exit, true))
+    }
+
+    /// Lets an exit back in that was kept out. Says whether there is such an exit.
+    #[must_use]
+    pub fn release(&self, exit: ExitId) -> bool {
+        self.0.act(|fleet, _| fleet.quarantine(exit, false))
+    }
+}
+
+impl fmt::Debug for Operator<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Operator")
+    }
+}
