@@ -242,7 +242,7 @@ impl Pool {
             record.clear_faults();
         }
         if let Some(record) = self.origins.get_mut(origin) {
-            record.worked = record.worked.max(receipt.sent);
+            record.works(receipt.sent);
         }
     }
 

@@ -48,7 +48,8 @@ pub(crate) struct OriginRecord {
     /// When each resting pair's rest is over.
     pub(super) resting: BTreeSet<(Time, ExitIx)>,
     pub(super) in_flight: u32,
-    /// When the last attempt was sent that ended well here, through whatever exit; `Time::ZERO` if none was.
+    /// When the last attempt was sent that ended well here, through whatever exit, and a nanosecond, so that `Time::ZERO`
+    /// means that there was none.
     pub(super) worked: Time,
     pub(super) last_used: Time,
 }
@@ -58,7 +59,15 @@ impl OriginRecord {
     #[inline]
     pub(super) fn left(&mut self, good: Option<Time>) {
         self.in_flight = self.in_flight.saturating_sub(1);
-        self.worked = self.worked.max(good.unwrap_or(Time::ZERO));
+        if let Some(sent) = good {
+            self.works(sent);
+        }
+    }
+
+    /// An attempt that was sent then ended well.
+    #[inline]
+    pub(super) fn works(&mut self, sent: Time) {
+        self.worked = self.worked.max(Time::from_nanos(sent.as_nanos().saturating_add(1)));
     }
 }
 

@@ -106,6 +106,24 @@ async fn refusals_of_a_post_come_back_as_they_are() {
 
 #[tokio::test(start_paused = true)]
 async fn what_no_exit_can_cure_is_sent_once() {
+    let cases = [
+        (URI, status(407), Outcome::Fatal),
+        (URI, status(400), Outcome::Fatal),
+        (URI, fail(Phase::Request, Seen::Never), Outcome::Fatal),
+    ];
+    for (uri, step, expected) in cases {
+        let (scheduler, script) = (scheduler(8), Script::new([step]));
+        let answer = EgressLayer::new(&scheduler).layer(script.clone()).oneshot(get(uri)).await;
+        let outcome = match &answer {
+            Ok(response) => response.extensions().get::<Served>().unwrap().outcome(),
+            Err(error) => error.outcome().unwrap(),
+        };
+        assert_eq!((outcome, script.sent().len()), (expected, 1));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_another_exit_may_cure_is_sent_once_more_through_it() {
     let plain = "http://shop.example/";
     let refused = |status| {
         let answer = http::Response::builder().status(status).body(Bytes::new()).unwrap();
@@ -117,28 +135,21 @@ async fn what_no_exit_can_cure_is_sent_once() {
     let cases = [
         (plain, answer(407, &[("proxy-authenticate", "Basic")]), rejected),
         (plain, status(407), capacity),
-        (URI, status(407), Outcome::Fatal),
-        (URI, status(400), Outcome::Fatal),
         (URI, status(451), Outcome::TargetDenied),
         (URI, refused(407), capacity),
         (URI, refused(503), full),
         (URI, refused(502), Outcome::TargetUnreachable),
         (URI, refused(403), Outcome::TargetDenied),
-        (URI, fail(Phase::Request, Seen::Never), Outcome::Fatal),
     ];
     for (uri, step, expected) in cases {
-        let (scheduler, script) = (scheduler(8), Script::new([step]));
-        let answer = EgressLayer::new(&scheduler).layer(script).oneshot(get(uri)).await;
-        let outcome = match &answer {
-            Ok(response) => response.extensions().get::<Served>().unwrap().outcome(),
-            Err(error) => error.outcome().unwrap(),
-        };
-        assert_eq!(outcome, expected);
-        let snapshot = scheduler.snapshot();
+        let (scheduler, script) = (scheduler(8), Script::new([step, status(200)]));
+        let response = EgressLayer::new(&scheduler).layer(script.clone()).oneshot(get(uri)).await.unwrap();
+        let trail = response.extensions().get::<Served>().unwrap().trail();
+        assert_eq!((trail[0].outcome, response.status().as_u16(), trail.len()), (expected, 200, 2));
+        assert_ne!(trail[0].exit, trail[1].exit);
         assert_eq!(
-            (snapshot.leases, snapshot.exits.dead),
-            (1, 0),
-            "nothing is sent again, no exit is charged"
+            scheduler.snapshot().exits.dead,
+            u32::from(matches!(expected, Outcome::GatewayOverloaded { .. }) || expected == capacity)
         );
     }
 }
