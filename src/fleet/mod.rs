@@ -2,6 +2,7 @@
 
 mod receipt;
 mod snapshot;
+mod table;
 #[cfg(test)]
 mod tests;
 

@@ -7,7 +7,7 @@ use crate::pool::Pool;
 use crate::request::{Origin, Time};
 use std::time::Duration;
 
-/// The state of the fleet at one moment.
+/// The state of the fleet at one moment. As data here; printed with `{}` it is a table to read.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Snapshot {

@@ -275,3 +275,36 @@ fn a_person_keeps_an_exit_out_and_lets_it_back_in() {
     assert!(world.fleet.quarantine(held, false));
     assert_eq!(world.once(&per(), Outcome::Ok).receipt.exit, held);
 }
+
+#[test]
+fn b22_a_snapshot_reads_as_a_table_with_the_multipliers_band() {
+    let mut world = World::of(4);
+    for (outcome, count) in [(Outcome::Ok, 10), (BLOCKED, 1)] {
+        (0..count).for_each(|_| {
+            world.once(&per(), outcome);
+        });
+    }
+    let table = world.snapshot().to_string();
+    for line in [
+        "exits                 4\n",
+        "leases                11, 0 out on 0 exits\n",
+        "attempts per success  1.100, healthy\n",
+        "outcomes              ok 10, blocked 1\n",
+        "refused leases        0\n",
+    ] {
+        assert!(table.contains(line), "{line:?} is not in\n{table}");
+    }
+    (0..3).for_each(|_| {
+        world.once(&per(), BLOCKED);
+    });
+    assert!(world.at("a.test", &per()).is_err());
+    (0..4).for_each(|_| {
+        let grant = world.pass(secs(100)).lease(&per());
+        world.finish(&grant, BLOCKED);
+    });
+    let table = world.snapshot().to_string();
+    assert!(
+        table.contains("1.800, asking too hard") && table.contains(": 1 for want of a usable exit"),
+        "{table}"
+    );
+}
