@@ -2,7 +2,7 @@
 
 use super::{failure, status};
 use crate::outcome::{
-    AuthReason, BlockedBy, Evidence, Failure, GatewayScope, Outcome, Phase, RetryAfter, Seen,
+    AuthReason, BlockedBy, Connection, Evidence, Failure, GatewayScope, Outcome, Phase, RetryAfter, Seen,
 };
 use bytes::Bytes;
 use http::header::{HeaderName, PROXY_AUTHENTICATE, RETRY_AFTER};
@@ -18,7 +18,11 @@ fn headers(name: HeaderName, value: &'static str) -> HeaderMap {
 }
 
 fn head(status: u16, headers: &HeaderMap, tunnelled: bool) -> Evidence {
-    status::head(code(status), headers, tunnelled, SystemTime::UNIX_EPOCH)
+    over(Connection::Kept, status, headers, tunnelled)
+}
+
+fn over(over: Connection, status: u16, headers: &HeaderMap, tunnelled: bool) -> Evidence {
+    status::head(code(status), headers, status::Carried { tunnelled, over }, SystemTime::UNIX_EPOCH)
 }
 
 const BLOCKED: Outcome = Outcome::Blocked { by: BlockedBy::Unknown };
@@ -47,6 +51,19 @@ fn an_answers_status_names_its_outcome() {
         check(403, BLOCKED);
         check(429, LIMITED);
         check(451, Outcome::TargetDenied);
+    }
+}
+
+#[test]
+fn a_login_is_proven_by_what_the_proxy_has_just_let_in() {
+    let none = HeaderMap::new();
+    for status in [200, 403, 407, 503] {
+        assert!(over(Connection::New, status, &none, true).login_accepted, "a new tunnel: {status}");
+        let kept = over(Connection::Kept, status, &none, true);
+        assert!(!kept.login_accepted, "a tunnel outlives its password: {status}");
+        for carried in [Connection::New, Connection::Kept] {
+            assert_eq!(over(carried, status, &none, false).login_accepted, status != 407, "{status}");
+        }
     }
 }
 

@@ -112,7 +112,10 @@ fn misuse_is_named_and_needs_no_runtime() {
 fn what_cannot_be_built_is_said_when_it_is_built() {
     listen();
     let error = Scheduler::builder().build().unwrap_err();
-    assert_eq!((error.field(), error.cure()), ("exits", "add a list with Builder::exits, or Builder::gateway"));
+    assert_eq!(
+        (error.field(), error.cure()),
+        ("exits", "add a list with Builder::exits, or Builder::gateway")
+    );
     let list = |text| ExitList::parse(text).unwrap();
     let twice =
         Scheduler::builder().exits(list("a.example:1:u:hunter2")).exits(list("a.example:1:u:hunter3"));
