@@ -99,8 +99,9 @@ impl LabBuilder {
     ///
     /// # Errors
     /// Two sites of one name, a name that no certificate can have, more than [`MAX_EXITS`] exits or [`MAX_GATEWAYS`]
-    /// gateways, a gateway's login that is none or has `{session}` in the wrong places; that there is no tokio runtime; or that the system gives no socket. Only Linux (and Windows) answer for all of 127.0.0.0/8: on macOS the
-    /// exits' addresses must first be added to `lo0`.
+    /// gateways, a gateway's login that is none or has `{session}` in the wrong places; that there is no tokio runtime; or
+    /// that the system gives no socket. Only Linux (and Windows) answer for all of 127.0.0.0/8: on macOS the exits'
+    /// addresses must first be added to `lo0`.
     pub async fn start(self) -> io::Result<Lab> {
         let mut lab = Lab::empty(Authority::generate()?);
         let mut network = Network::default();

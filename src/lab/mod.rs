@@ -76,8 +76,9 @@
 //! # }
 //! ```
 //!
-//! Everything is bounded: [`MAX_EXITS`] exits, [`MAX_GATEWAYS`] gateways with [`MAX_SESSIONS`] sessions each, [`MAX_CONNECTIONS`] connections at once per socket, [`MAX_RECORD`] recorded
-//! requests per site. The lab draws no random numbers; only its ports differ from run to run.
+//! Everything is bounded: [`MAX_EXITS`] exits, [`MAX_GATEWAYS`] gateways with [`MAX_SESSIONS`] sessions each,
+//! [`MAX_CONNECTIONS`] connections at once per socket, [`MAX_RECORD`] recorded requests per site. The lab draws no
+//! random numbers; only its ports differ from run to run.
 
 mod behaviour;
 mod broken;

@@ -1,7 +1,7 @@
 //! The lab in memory: the same exits and sites as one [`Service`], without sockets. It waits by tokio's
 //! clock alone, so that a test under paused time runs an hour in a millisecond.
 //!
-//! It stands where `ExitClient` stands: below the layers, which put a [`Route`](crate::exit::Route) into each request. So
+//! It stands where `ExitClient` stands: below the layers, which put a [`Route`] into each request. So
 //! a test of your own stack is short, and asserts on what the site saw:
 //!
 //! ```
