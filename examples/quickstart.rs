@@ -3,13 +3,15 @@
 use std::time::Duration;
 use tower::ServiceBuilder;
 use tower_egress::{
-    Body, ClassifyLayer, ExitAwareRetryLayer, ExitClient, ExitList, LeaseLayer, LeaseRequest, Scheduler,
+    Body, ClassifyLayer, ExitAwareRetryLayer, ExitClient, Gateway, LeaseLayer, LeaseRequest, Scheduler,
     Served,
 };
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let scheduler = Scheduler::builder().exits(ExitList::from_path("proxies.txt")?).build()?;
+    let scheduler = Scheduler::builder()
+        .gateway(Gateway::parse("http://user-{session}:pw@gw.example:7000")?) // or .exits(ExitList::from_path("proxies.txt")?)
+        .build()?;
 
     let client = ServiceBuilder::new()
         .layer(ExitAwareRetryLayer::new(&scheduler)) // outermost: every attempt leases anew

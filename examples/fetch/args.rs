@@ -1,11 +1,14 @@
 //! The command line.
 
-use clap::Parser;
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 /// Fetches pages through a pool of proxy exits, and never without one.
 ///
-/// Without --proxies it starts a lab on loopback, where 16 of 40 exits misbehave, and fetches 400 pages from it.
+/// Without --proxies and --gateway it starts a lab on loopback, where 16 of 40 exits misbehave, and fetches 400 pages from
+/// it; with --lab-gateway through a gateway, some of whose sessions the site refuses.
 ///
 /// A page counts as fetched if the site answered for good: 404 and 410 are answers too. One whose body broke is asked for
 /// again, at most twice.
@@ -18,15 +21,20 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", help_heading = "What to fetch")]
     pub(crate) proxies: Option<PathBuf>,
 
+    /// A provider's gateway, with {session} where it wants the session token; without {session} it rotates by itself. More
+    /// than one may be given, and beside --proxies
+    #[arg(long, value_name = "URL", help_heading = "What to fetch")]
+    pub(crate) gateway: Vec<String>,
+
     /// URLs, one a line; `-` reads standard input. Empty lines and lines that begin with # are skipped
-    #[arg(long, value_name = "FILE", requires = "proxies", help_heading = "What to fetch")]
+    #[arg(long, value_name = "FILE", help_heading = "What to fetch")]
     pub(crate) urls: Option<PathBuf>,
 
     /// URLs
-    #[arg(value_name = "URL", requires = "proxies")]
+    #[arg(value_name = "URL")]
     pub(crate) url: Vec<String>,
 
-    /// Appends results as JSON Lines, each on its way before the next page is counted; `-` is standard output, the default with --proxies
+    /// Appends results as JSON Lines, each on its way before the next page is counted; `-` is standard output, the default outside the lab
     #[arg(long, value_name = "FILE", help_heading = "What to keep")]
     pub(crate) output: Option<PathBuf>,
 
@@ -47,6 +55,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..), help_heading = "How to fetch")]
     pub(crate) hold: Option<u32>,
 
+    /// Sessions of each gateway that requests share which hold no exit
+    #[arg(long, value_name = "N", default_value_t = NonZeroU32::new(256).unwrap_or(NonZeroU32::MIN), help_heading = "How to fetch")]
+    pub(crate) sessions: NonZeroU32,
+
+    /// Without --proxies and --gateway: goes through a gateway of the lab instead of a list of its exits
+    #[arg(long, conflicts_with_all = ["proxies", "gateway"], help_heading = "How to fetch")]
+    pub(crate) lab_gateway: bool,
+
     /// Most time for one page, all attempts and waits up to its head
     #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u32).range(1..),
           help_heading = "How to fetch")]
@@ -64,6 +80,16 @@ pub(crate) struct Args {
 impl Args {
     /// Leaves the program with status 2 and a message if the line cannot be read.
     pub(crate) fn read() -> Self {
-        Self::parse()
+        let args = Self::parse();
+        if args.is_lab() && !(args.urls.is_none() && args.url.is_empty()) {
+            let what = "URLs need a way out: --proxies FILE, or --gateway URL";
+            Self::command().error(ErrorKind::MissingRequiredArgument, what).exit();
+        }
+        args
+    }
+
+    /// Whether there is nothing real to go through.
+    pub(crate) fn is_lab(&self) -> bool {
+        self.proxies.is_none() && self.gateway.is_empty()
     }
 }

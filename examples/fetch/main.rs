@@ -7,7 +7,8 @@
 //! cargo run --release --features lab --example fetch
 //! ```
 //!
-//! With `--proxies FILE` and URLs it fetches for real and writes one JSON line a page. `--help` tells the rest.
+//! With `--lab-gateway` it goes through a gateway's sessions instead. With `--proxies FILE` or `--gateway URL`, and URLs, it
+//! fetches for real and writes one JSON line a page. `--help` tells the rest.
 
 mod args;
 mod crawl;

@@ -17,10 +17,10 @@ pub(crate) struct Record {
 impl Record {
     /// Opens the output before anything is fetched. An existing file is kept and added to.
     pub(crate) fn open(args: &Args) -> Result<Self, BadInput> {
-        let path = match (&args.output, &args.proxies) {
+        let path = match (&args.output, args.is_lab()) {
             (Some(path), _) => path.as_path(),
-            (None, Some(_)) => Path::new("-"),
-            (None, None) => return Ok(Self { out: None, torn: false }),
+            (None, false) => Path::new("-"),
+            (None, true) => return Ok(Self { out: None, torn: false }),
         };
         if path == Path::new("-") {
             return Ok(Self { out: Some(Box::new(io::stdout())), torn: false });

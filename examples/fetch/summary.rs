@@ -5,9 +5,9 @@ use crate::world::World;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
-use tower_egress::ExitId;
 use tower_egress::outcome::OutcomeCounts;
 use tower_egress::scheduler::Snapshot;
+use tower_egress::{ExitId, Gateway};
 
 pub(crate) fn print(world: &World, crawl: &Crawl, took: Duration) {
     let now = world.scheduler.snapshot();
@@ -36,12 +36,14 @@ pub(crate) fn print(world: &World, crawl: &Crawl, took: Duration) {
         row(&format!("  {}", origin.origin), outcomes(&origin.outcomes));
     }
     row("exits", format!("{}, of them {} dead", now.exits.total, now.exits.dead));
+    gateways(world);
     hottest(world, &now);
     row("refused leases", refusals(&now));
     row("body bytes", crawl.bytes);
     if let Some(lab) = &world.lab {
         let peers = lab.origin().peers();
-        let direct = peers.keys().filter(|peer| lab.exit_at(**peer).is_none()).count();
+        let is_exit = |peer: &IpAddr| lab.exit_at(*peer).is_some() || lab.gateway_at(*peer).is_some();
+        let direct = peers.keys().filter(|peer| !is_exit(peer)).count();
         let own = peers.get(&IpAddr::V4(Ipv4Addr::LOCALHOST)).map_or(0, |counts| counts.requests);
         row(
             "the site saw",
@@ -62,6 +64,26 @@ fn outcomes(counts: &OutcomeCounts) -> String {
     some.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
 }
 
+/// What the crate knows of gateways, and what the lab's saw itself.
+fn gateways(world: &World) {
+    let names: Vec<_> = world.gateways.iter().map(address).collect();
+    if !names.is_empty() {
+        row("gateways", names.join(", "));
+    }
+    for gateway in world.lab.iter().flat_map(|lab| lab.gateways()) {
+        let refused: u64 = gateway.refusals().values().sum();
+        let (sessions, passed) = (gateway.sessions().len(), gateway.passed());
+        row(
+            &format!("  {}", gateway.address()),
+            format!("{sessions} sessions, {passed} requests passed on, {refused} refused"),
+        );
+    }
+}
+
+fn address(gateway: &Gateway) -> String {
+    format!("{}:{}", gateway.host(), gateway.port())
+}
+
 fn hottest(world: &World, now: &Snapshot) {
     let addresses: HashMap<ExitId, String> = world
         .exits
@@ -69,7 +91,7 @@ fn hottest(world: &World, now: &Snapshot) {
         .map(|exit| (exit.id(), format!("{}:{}", exit.route().host(), exit.route().port())))
         .collect();
     for (at, pair) in now.hottest.iter().take(5).enumerate() {
-        let address = addresses.get(&pair.exit).map_or("", String::as_str);
+        let address = addresses.get(&pair.exit).map_or("a gateway's", String::as_str);
         let rest = match pair.cooling.as_secs() {
             0 => String::new(),
             seconds => format!(", rests {seconds} s more"),

@@ -6,50 +6,75 @@ use crate::input;
 use http::Uri;
 use std::time::Duration;
 use tower::Layer;
-use tower_egress::lab::{Lab, Reply};
-use tower_egress::{EgressClient, EgressLayer, ExitClient, ExitList, LeaseRequest, Scheduler};
+use tower_egress::lab::{Behaviour, Lab, LabBuilder, Provider, Reply};
+use tower_egress::scheduler::Builder;
+use tower_egress::{EgressClient, EgressLayer, ExitClient, ExitList, Gateway, LeaseRequest, Scheduler};
 
 pub(crate) struct World {
     pub(crate) scheduler: Scheduler,
     pub(crate) client: EgressClient,
     pub(crate) exits: ExitList,
+    pub(crate) gateways: Vec<Gateway>,
     pub(crate) urls: Vec<Uri>,
     /// Keeps the lab alive.
     pub(crate) lab: Option<Lab>,
 }
 
+/// What tells a gateway with sessions from one that rotates by itself.
+const SESSION: &str = "{session}";
 /// Pages of the lab.
 const PAGES: usize = 400;
 const SEED: u64 = 42;
+/// Addresses of the lab's gateway.
+const ADDRESSES: u16 = 1_000;
+/// Of the lab's gateway, each address whose number is a multiple of this is refused by the site.
+const REFUSED: usize = 10;
 /// How long the lab's slow exits take over a request.
 const SLOW: Duration = Duration::from_millis(400);
 
 impl World {
     pub(crate) async fn of(args: &Args) -> Result<Self, BadInput> {
-        let Some(path) = &args.proxies else { return Self::in_the_lab(args).await };
+        if args.is_lab() {
+            return Self::in_the_lab(args).await;
+        }
+        let holds_nothing = |gateway: &String| !gateway.contains(SESSION);
+        if args.hold.is_some() && args.proxies.is_none() && args.gateway.iter().all(holds_nothing) {
+            let what = "--hold: a gateway without {session} rotates by itself, so nothing can be held";
+            return Err(BadInput(what.into()));
+        }
         let urls = input::urls(args)?;
-        let exits = ExitList::from_path(path)?;
-        Self::build(args, exits, urls, args.seed, None)
+        let exits = match &args.proxies {
+            Some(path) => ExitList::from_path(path)?,
+            None => ExitList::default(),
+        };
+        let gateways = gateways(&args.gateway, args)?;
+        Self::build(args, exits, gateways, urls, args.seed, None)
     }
 
     async fn in_the_lab(args: &Args) -> Result<Self, BadInput> {
-        let slow = tower_egress::lab::Behaviour::slow(SLOW);
-        let lab = Lab::builder().fine(24).refused(8).dead(4).exits(4, slow).start().await?;
+        let lab = if args.lab_gateway { with_gateway() } else { with_exits() }.start().await?;
+        for gateway in lab.gateways() {
+            let refused = (0..usize::from(ADDRESSES)).step_by(REFUSED);
+            refused.for_each(|at| lab.origin().ban(gateway.egress(at)));
+        }
         lab.origin().respond(|seen| Reply::page(format!("price list {}\n", seen.path()).repeat(50)));
         let urls =
             (1..=PAGES).map(|page| lab.url(&format!("/p/{page}")).parse()).collect::<Result<_, _>>()?;
-        let exits = lab.exits();
-        Self::build(args, exits, urls, args.seed.or(Some(SEED)), Some(lab))
+        let templates: Vec<_> = lab.gateways().iter().map(|gateway| gateway.template()).collect();
+        let gateways = gateways(&templates, args)?;
+        Self::build(args, lab.exits(), gateways, urls, args.seed.or(Some(SEED)), Some(lab))
     }
 
     fn build(
         args: &Args,
         exits: ExitList,
+        gateways: Vec<Gateway>,
         urls: Vec<Uri>,
         seed: Option<u64>,
         lab: Option<Lab>,
     ) -> Result<Self, BadInput> {
-        let mut builder = Scheduler::builder().exits(exits.clone());
+        let builder = Scheduler::builder().exits(exits.clone());
+        let mut builder = gateways.iter().cloned().fold(builder, Builder::gateway);
         if let Some(seed) = seed {
             builder = builder.seed(seed);
         }
@@ -64,8 +89,26 @@ impl World {
             None => error.into(),
         })?;
         let stack = EgressLayer::new(&scheduler).layer(client);
-        Ok(Self { scheduler, client: EgressClient::of(stack), exits, urls, lab })
+        Ok(Self { scheduler, client: EgressClient::of(stack), exits, gateways, urls, lab })
     }
+}
+
+fn with_exits() -> LabBuilder {
+    Lab::builder().fine(24).refused(8).dead(4).exits(4, Behaviour::slow(SLOW))
+}
+
+fn with_gateway() -> LabBuilder {
+    Lab::builder().gateway(Provider::sessions().addresses(ADDRESSES))
+}
+
+/// The message of a gateway that cannot be used says which one, and does not repeat it.
+fn gateways(given: &[String], args: &Args) -> Result<Vec<Gateway>, BadInput> {
+    let read = |text: &String| match text.contains(SESSION) {
+        true => Gateway::parse(text).map(|gateway| gateway.sessions(args.sessions)),
+        false => Gateway::rotating(text),
+    };
+    let named = |(at, text)| read(text).map_err(|error| BadInput(format!("--gateway {at}: {error}")));
+    (1..).zip(given).map(named).collect()
 }
 
 /// What a worker asks for.

@@ -6,7 +6,7 @@ use super::layer::Limits;
 use super::service::own;
 use super::{failure, status};
 use crate::error::{BoxError, Error, LeaseError};
-use crate::outcome::{Failure, Phase, Seen};
+use crate::outcome::{Connection, Failure, Phase, Seen};
 use crate::scheduler::LeaseHandle;
 use http::Response;
 use http::response::Parts;
@@ -91,7 +91,9 @@ where
                             return Poll::Ready(Err(failed(error, &handle)));
                         }
                     };
-                    let evidence = status::head(parts.status, &parts.headers, tunnelled, handle.wall_now());
+                    let over = parts.extensions.get().copied().unwrap_or(Connection::Kept);
+                    let carried = status::Carried { tunnelled, over };
+                    let evidence = status::head(parts.status, &parts.headers, carried, handle.wall_now());
                     handle.report(evidence);
                     if !drain::wants(&evidence) || body.is_end_stream() {
                         state.set(State::Done);

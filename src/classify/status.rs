@@ -1,12 +1,23 @@
 //! What an answer's head shows. One table, pure.
 
-use crate::outcome::{AuthReason, BlockedBy, Evidence, GatewayScope, Outcome, Phase, RetryAfter, Seen};
+use crate::outcome::{
+    AuthReason, BlockedBy, Connection, Evidence, GatewayScope, Outcome, Phase, RetryAfter, Seen,
+};
 use http::header::PROXY_AUTHENTICATE;
 use http::{HeaderMap, StatusCode};
 use std::time::SystemTime;
 
+/// How the answer came.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Carried {
+    /// Through a tunnel: a plain request is answered by the proxy or through it.
+    pub(super) tunnelled: bool,
+    pub(super) over: Connection,
+}
+
 /// The head of an answer to a request. `now` is for a `Retry-After` that is a date, where the answer carries none itself.
-pub(super) fn head(status: StatusCode, headers: &HeaderMap, tunnelled: bool, now: SystemTime) -> Evidence {
+pub(super) fn head(status: StatusCode, headers: &HeaderMap, carried: Carried, now: SystemTime) -> Evidence {
+    let Carried { tunnelled, over } = carried;
     let hint = RetryAfter::from_headers(headers, now);
     let outcome = match status.as_u16() {
         407 if !tunnelled => {
@@ -23,8 +34,9 @@ pub(super) fn head(status: StatusCode, headers: &HeaderMap, tunnelled: bool, now
     // In the absolute form a gateway's status may be the proxy's own word for a request that did arrive, or did not.
     let by_proxy = !tunnelled && matches!(status.as_u16(), 502..=504);
     let seen = if by_proxy { Seen::Unknown } else { Seen::Seen };
-    // Whoever forwards has let the login in; an answer in a tunnel says nothing about it, tunnels outlive passwords.
-    Evidence::of(outcome).seen(seen).login_accepted(!tunnelled).retry_after(hint)
+    // Whoever forwards, or has just opened a tunnel, has let the login in. A kept tunnel outlives its password.
+    let accepted = !tunnelled || over == Connection::New;
+    Evidence::of(outcome).seen(seen).login_accepted(accepted).retry_after(hint)
 }
 
 /// The answer with which a proxy refused a tunnel.

@@ -1,13 +1,18 @@
 //! The table, row by row.
 
-use super::{failure, status};
+use super::{ClassifyLayer, failure, status};
+use crate::exit::ExitList;
+use crate::lease::LeaseLayer;
 use crate::outcome::{
-    AuthReason, BlockedBy, Evidence, Failure, GatewayScope, Outcome, Phase, RetryAfter, Seen,
+    AuthReason, BlockedBy, Connection, Evidence, Failure, GatewayScope, Outcome, Phase, RetryAfter, Seen,
 };
+use crate::request::LeaseRequest;
+use crate::scheduler::{LeaseHandle, Scheduler};
 use bytes::Bytes;
 use http::header::{HeaderName, PROXY_AUTHENTICATE, RETRY_AFTER};
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use std::time::{Duration, SystemTime};
+use tower::Layer as _;
 
 fn code(status: u16) -> StatusCode {
     StatusCode::from_u16(status).unwrap()
@@ -18,7 +23,11 @@ fn headers(name: HeaderName, value: &'static str) -> HeaderMap {
 }
 
 fn head(status: u16, headers: &HeaderMap, tunnelled: bool) -> Evidence {
-    status::head(code(status), headers, tunnelled, SystemTime::UNIX_EPOCH)
+    over(Connection::Kept, status, headers, tunnelled)
+}
+
+fn over(over: Connection, status: u16, headers: &HeaderMap, tunnelled: bool) -> Evidence {
+    status::head(code(status), headers, status::Carried { tunnelled, over }, SystemTime::UNIX_EPOCH)
 }
 
 const BLOCKED: Outcome = Outcome::Blocked { by: BlockedBy::Unknown };
@@ -47,6 +56,19 @@ fn an_answers_status_names_its_outcome() {
         check(403, BLOCKED);
         check(429, LIMITED);
         check(451, Outcome::TargetDenied);
+    }
+}
+
+#[test]
+fn a_login_is_proven_by_what_the_proxy_has_just_let_in() {
+    let none = HeaderMap::new();
+    for status in [200, 403, 407, 503] {
+        assert!(over(Connection::New, status, &none, true).login_accepted, "a new tunnel: {status}");
+        let kept = over(Connection::Kept, status, &none, true);
+        assert!(!kept.login_accepted, "a tunnel outlives its password: {status}");
+        for carried in [Connection::New, Connection::Kept] {
+            assert_eq!(over(carried, status, &none, false).login_accepted, status != 407, "{status}");
+        }
     }
 }
 
@@ -159,4 +181,32 @@ fn the_failure_is_found_anywhere_below_and_nothing_is_proven_without() {
     assert_eq!(of(buried).outcome, Outcome::ProxyError { phase: Phase::ExitDns }, "the outermost counts");
     let unknown = failure::error(&std::io::Error::other("reset"), SystemTime::UNIX_EPOCH);
     assert_eq!(unknown, Evidence::of(Outcome::Interrupted { phase: Phase::Head }).seen(Seen::Unknown));
+}
+
+/// The evidence of one answer from a tunnel, carried so.
+async fn tunnelled(carried: Option<Connection>) -> Evidence {
+    let exits = ExitList::parse("203.0.113.7:8080").unwrap();
+    let scheduler = Scheduler::builder().exits(exits).build().unwrap();
+    let (kept, mut handles) = tokio::sync::mpsc::unbounded_channel();
+    let client = tower::service_fn(move |request: Request<()>| {
+        let (kept, mut answer) = (kept.clone(), Response::new(String::new()));
+        if let Some(carried) = carried {
+            answer.extensions_mut().insert(carried);
+        }
+        async move {
+            let _ = kept.send(request.extensions().get::<LeaseHandle>().unwrap().clone());
+            Ok::<_, std::io::Error>(answer)
+        }
+    });
+    let stack = LeaseLayer::new(&scheduler).layer(ClassifyLayer::new().layer(client));
+    let ask = Request::get("https://shop.example/").extension(LeaseRequest::per_request()).body(()).unwrap();
+    stack.oneshot(ask).await.unwrap();
+    handles.recv().await.unwrap().evidence().unwrap()
+}
+
+#[tokio::test]
+async fn what_carried_an_answer_is_read_beside_it() {
+    for (carried, proven) in [(Some(Connection::New), true), (Some(Connection::Kept), false), (None, false)] {
+        assert_eq!(tunnelled(carried).await.login_accepted, proven, "{carried:?}");
+    }
 }

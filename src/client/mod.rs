@@ -71,7 +71,11 @@ use tower::Service;
 /// connections.
 ///
 /// Connections are kept per exit, scheme and authority, and used again only with the login that opened them: a lease's
-/// exit is the socket's exit, always.
+/// exit is the socket's exit, always. Through a gateway that rotates by itself ([`Route::is_fresh`]) each request has a
+/// connection of its own, which ends with the answer. How an answer was carried is in its extensions, as
+/// [`Connection`](crate::outcome::Connection).
+///
+/// [`Route::is_fresh`]: crate::exit::Route::is_fresh
 ///
 /// The other side may close a kept connection just when it is used again. So `http://` requests go over kept connections
 /// only if they can be sent again, which is if their method is idempotent and they have no body; all others take a new

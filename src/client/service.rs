@@ -8,7 +8,7 @@ use super::idle::{Idle, Kept, Key};
 use super::target::Target;
 use crate::body::Body;
 use crate::exit::Route;
-use crate::outcome::{Failure, Phase, Seen};
+use crate::outcome::{self, Failure, Phase, Seen};
 use http::header::CONNECTION;
 use http::{HeaderMap, Request, Response, Version};
 use http_body::Body as _;
@@ -34,7 +34,7 @@ impl Shared {
         let key =
             Key { exit: route.exit(), https: target.tls.is_some(), authority: target.authority.clone() };
 
-        if let Some(kept) = self.idle.checkout(&key, &route).await {
+        if let Some(kept) = self.kept(&key, &route).await {
             // What must not be sent twice takes no part in the race of a proxy's close with the next request. The new
             // connection takes the place of the kept one, so that such requests do not fill the pool.
             if key.https || is_repeatable(&request) {
@@ -47,7 +47,7 @@ impl Shared {
         // Boxed, so that a request on a waiting connection does not carry the room for a handshake.
         let mut connection = Box::pin(self.dialer.dial(&route, &target)).await?;
         match connection.exchange(request).await {
-            Ok(answer) => Ok(self.hold(answer, connection, key, route)),
+            Ok(answer) => Ok(self.hold(answer, outcome::Connection::New, connection, key, route)),
             Err(unanswered) => {
                 let failure = match unanswered {
                     Unanswered::NotSent(_, cause) => Failure::new(Phase::Send, Seen::Never).because(cause),
@@ -56,6 +56,14 @@ impl Shared {
                 Err(failure.login_accepted(target.tls.is_some()).into())
             }
         }
+    }
+
+    /// A connection that may be used again. Behind a fresh route each leads to another exit: none is kept, none is asked for.
+    async fn kept(&self, key: &Key, route: &Route) -> Option<Kept> {
+        if route.is_fresh() {
+            return None;
+        }
+        self.idle.checkout(key, route).await
     }
 
     /// Sends a request over a kept connection. If that turns out to be dead, which is nobody's fault, gives the request
@@ -70,7 +78,10 @@ impl Shared {
         let Kept { mut connection, since } = kept;
         let copy = is_repeatable(&request).then(|| without_body(&request));
         match connection.exchange(request).await {
-            Ok(answer) => Ok(Reused::Answered(self.hold(answer, connection, key.clone(), route.clone()))),
+            Ok(answer) => {
+                let kept = outcome::Connection::Kept;
+                Ok(Reused::Answered(self.hold(answer, kept, connection, key.clone(), route.clone())))
+            }
             Err(Unanswered::NotSent(unsent, _)) => {
                 self.idle.died(key, since);
                 Ok(Reused::Dead(*unsent))
@@ -90,12 +101,14 @@ impl Shared {
 
     fn hold(
         &self,
-        answer: Response<Incoming>,
+        mut answer: Response<Incoming>,
+        carried: outcome::Connection,
         connection: Connection,
         key: Key,
         route: Route,
     ) -> Response<IncomingBody> {
-        let keep = keeps_alive(answer.version(), answer.headers());
+        let keep = !route.is_fresh() && keeps_alive(answer.version(), answer.headers());
+        answer.extensions_mut().insert(carried);
         let idle = if keep { Arc::downgrade(&self.idle) } else { Weak::new() };
         answer.map(|body| IncomingBody::new(body, Held { connection, key, route, idle }))
     }

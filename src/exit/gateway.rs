@@ -137,6 +137,18 @@ impl Gateway {
         self.with(|inner| inner.shape.alphabet = Alphabet::Digits)
     }
 
+    /// The gateway's host: a name in lower case, or an IP literal without brackets.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        self.0.template.route().host()
+    }
+
+    /// The gateway's port.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.0.template.route().port()
+    }
+
     pub(crate) fn is_rotating(&self) -> bool {
         self.0.kind == Kind::Rotating
     }

@@ -61,7 +61,7 @@ impl Shape {
                 }
                 let choices = if token.is_empty() { 26 } else { 36 };
                 let draw = usize::from(u16::from_be_bytes([pair[0], pair[1]]));
-                token.push(char::from(CHARS[draw * choices >> 16]));
+                token.push(char::from(CHARS[(draw * choices) >> 16]));
             }
         }
         token

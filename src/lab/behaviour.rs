@@ -2,8 +2,7 @@
 
 use super::Reply;
 use crate::exit::Credential;
-use http::header::PROXY_AUTHENTICATE;
-use http::{HeaderValue, StatusCode};
+use http::HeaderValue;
 use std::time::Duration;
 
 /// How an exit behaves. Begin with [`fine`](Self::fine), [`slow`](Self::slow) or [`dead`](Self::dead), then add.
@@ -91,29 +90,15 @@ impl Behaviour {
         self
     }
 
-    /// What the exit answers by itself, without asking the origin.
-    pub(super) fn own_answer(&self, connect: bool, login: Option<&HeaderValue>) -> OwnAnswer {
-        let asked = self.login.as_ref().map(Credential::basic);
-        if asked.is_some() && asked != login {
-            let challenge = HeaderValue::from_static("Basic realm=\"lab\"");
-            let refusal = Reply::new(StatusCode::PROXY_AUTHENTICATION_REQUIRED);
-            return OwnAnswer::LoginRefused(refusal.header(PROXY_AUTHENTICATE, challenge));
-        }
-        let reply = if connect { &self.on_connect } else { &self.on_request };
-        reply.clone().map_or(OwnAnswer::None, OwnAnswer::Scripted)
+    /// Whether this login, or none, will do.
+    pub(super) fn lets_in(&self, login: Option<&HeaderValue>) -> bool {
+        self.login.as_ref().is_none_or(|asked| login == Some(asked.basic()))
     }
-}
 
-/// An exit's own word on a request.
-pub(super) enum OwnAnswer {
-    None,
-    LoginRefused(Reply),
-    Scripted(Reply),
-}
-
-/// What an exit answers when it cannot get through to the origin.
-pub(super) fn bad_gateway(why: &'static str) -> Reply {
-    Reply::page(why).status(StatusCode::BAD_GATEWAY)
+    /// What the exit answers to everybody, without asking the origin.
+    pub(super) fn own_answer(&self, connect: bool) -> Option<Reply> {
+        if connect { self.on_connect.clone() } else { self.on_request.clone() }
+    }
 }
 
 impl Default for Behaviour {

@@ -2,6 +2,7 @@
 
 use super::behaviour::Behaviour;
 use super::exit;
+use super::gateway::{LabGateway, MAX_GATEWAYS, Provider};
 use super::memory::MemoryWorld;
 use super::network::Network;
 use super::origin;
@@ -12,7 +13,7 @@ use crate::exit::{Credential, Exit};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use std::collections::HashSet;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +32,7 @@ const MEMORY_PORT: u16 = 8080;
 pub struct LabBuilder {
     hosts: Vec<String>,
     plans: Vec<Plan>,
+    providers: Vec<Provider>,
 }
 
 #[derive(Clone, Debug)]
@@ -77,6 +79,15 @@ impl LabBuilder {
         self.add(count, Behaviour::slow(SLOW), false)
     }
 
+    /// Adds a gateway; the first is the one that [`Lab::gateway`] means. Its sessions leave from 127.1.1.1 up, the next
+    /// gateway's from 127.2.1.1 up.
+    pub fn gateway(mut self, provider: Provider) -> Self {
+        if self.providers.len() <= MAX_GATEWAYS {
+            self.providers.push(provider);
+        }
+        self
+    }
+
     fn add(mut self, count: usize, behaviour: Behaviour, refused: bool) -> Self {
         let room = (MAX_EXITS + 1).saturating_sub(self.plans.len());
         let plan = Plan { behaviour, refused };
@@ -87,9 +98,10 @@ impl LabBuilder {
     /// Starts the lab on loopback, in the current runtime.
     ///
     /// # Errors
-    /// Two sites of one name, a name that no certificate can have, more than [`MAX_EXITS`] exits; that there is no tokio
-    /// runtime; or that the system gives no socket. Only Linux (and Windows) answer for all of 127.0.0.0/8: on macOS the
-    /// exits' addresses must first be added to `lo0`.
+    /// Two sites of one name, a name that no certificate can have, more than [`MAX_EXITS`] exits or [`MAX_GATEWAYS`]
+    /// gateways, a gateway's login that is none or has `{session}` in the wrong places; that there is no tokio runtime; or
+    /// that the system gives no socket. Only Linux (and Windows) answer for all of 127.0.0.0/8: on macOS the exits'
+    /// addresses must first be added to `lo0`.
     pub async fn start(self) -> io::Result<Lab> {
         let mut lab = Lab::empty(Authority::generate()?);
         let mut network = Network::default();
@@ -114,23 +126,35 @@ impl LabBuilder {
             exit.behave(plan.behaviour)?;
             admit(&mut lab.world, exit, plan.refused);
         }
+        for (at, provider) in self.providers.iter().enumerate() {
+            let door = lab.door(LabGateway::ip(at))?;
+            let gateway = LabGateway::new(at, provider, door.address(), Some(Arc::clone(&door)))?;
+            let (server, network) = (gateway.clone(), Arc::clone(&lab.world.network));
+            door.serve(move |stream, _| exit::serve(server.clone(), Arc::clone(&network), stream));
+            gateway.behave(provider.begins())?;
+            lab.world.gateways.push(gateway);
+        }
         Ok(lab)
     }
 
     /// The same world without sockets, as a [`Service`](tower::Service) for tests under paused time.
     ///
     /// # Errors
-    /// Two sites of one name, or more than [`MAX_EXITS`] exits.
+    /// As [`start`](Self::start), but for the system's.
     pub fn in_memory(self) -> io::Result<MemoryWorld> {
         let mut network = Network::default();
         for origin in self.origins()? {
             network.add(origin, None, None);
         }
-        let mut world = World { exits: Vec::new(), network: Arc::new(network) };
+        let mut world = World { network: Arc::new(network), ..World::default() };
         for (at, plan) in self.plans.into_iter().enumerate() {
             let source = source(at);
             let exit = spec(source, MEMORY_PORT, plan.behaviour.login.as_ref())?;
             admit(&mut world, LabExit::new(exit, source, plan.behaviour, None), plan.refused);
+        }
+        for (at, provider) in self.providers.iter().enumerate() {
+            let listens = SocketAddr::new(LabGateway::ip(at), MEMORY_PORT);
+            world.gateways.push(LabGateway::new(at, provider, listens, None)?);
         }
         Ok(MemoryWorld::new(world))
     }
@@ -139,6 +163,9 @@ impl LabBuilder {
         let invalid = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         if self.plans.len() > MAX_EXITS {
             return invalid("a lab has at most 10,000 exits");
+        }
+        if self.providers.len() > MAX_GATEWAYS {
+            return invalid("a lab has at most 100 gateways");
         }
         if self.hosts.is_empty() {
             return Ok(vec![Origin::new(HOST)]);

@@ -1,10 +1,9 @@
 //! The lab on loopback sockets.
 
 use super::door::Door;
-use super::network::Network;
 use super::tls::Authority;
 use super::world::World;
-use super::{LabBuilder, LabExit, Origin};
+use super::{LabBuilder, LabExit, LabGateway, Origin};
 use crate::exit::ExitList;
 use std::fmt;
 use std::io;
@@ -26,7 +25,7 @@ impl Lab {
     }
 
     pub(super) fn empty(authority: Authority) -> Self {
-        let world = World { exits: Vec::new(), network: Arc::new(Network::default()) };
+        let world = World::default();
         Self { world, authority, doors: Vec::new() }
     }
 
@@ -60,6 +59,27 @@ impl Lab {
     #[must_use]
     pub fn exit_at(&self, source: IpAddr) -> Option<&LabExit> {
         self.world.exit_at(source)
+    }
+
+    /// The first gateway.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[must_use]
+    pub fn gateway(&self) -> &LabGateway {
+        &self.world.gateways[0]
+    }
+
+    /// The gateways in the order they were built.
+    #[must_use]
+    pub fn gateways(&self) -> &[LabGateway] {
+        &self.world.gateways
+    }
+
+    /// The gateway with a session at this address: whose request a site has seen.
+    #[must_use]
+    pub fn gateway_at(&self, source: IpAddr) -> Option<&LabGateway> {
+        self.world.gateway_at(source)
     }
 
     /// The first site.

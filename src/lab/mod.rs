@@ -6,6 +6,38 @@
 //! else: no DNS, no request that leaves the machine. The same world in memory, for tests under paused time, is
 //! [`LabBuilder::in_memory`].
 //!
+//! Gateways are there as well: one socket each, with an address behind it for every session token ([`Provider`]), and
+//! [`Mood`]s to meet.
+//!
+//! ```
+//! use http::{Request, StatusCode};
+//! use tower::{Layer as _, ServiceExt as _};
+//! use tower_egress::lab::{Lab, Mood, Provider};
+//! use tower_egress::{EgressLayer, Gateway, LeaseRequest, Scheduler};
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let world = Lab::builder().gateway(Provider::sessions()).in_memory()?; // or .start().await? on loopback
+//! let scheduler = Scheduler::builder().gateway(Gateway::parse(&world.gateway().template())?).build()?;
+//! let client = EgressLayer::new(&scheduler).layer(world.clone());
+//! let get = |key: &str| {
+//!     Request::get(world.url("/p/1")).extension(LeaseRequest::new(key)).body(String::new()).expect("a request")
+//! };
+//! for key in ["sku-1", "sku-2", "sku-1"] {
+//!     client.clone().oneshot(get(key)).await?;
+//! }
+//! let sessions = world.gateway().sessions(); // a token a key
+//! assert_eq!(sessions.iter().map(|session| session.requests()).collect::<Vec<_>>(), [2, 1]);
+//! assert_eq!(world.origin().seen()[2].peer(), sessions[0].address());
+//!
+//! world.gateway().behave(Mood::login_refused())?;
+//! let refused = client.oneshot(get("sku-1")).await?;
+//! assert_eq!(refused.status(), StatusCode::PROXY_AUTHENTICATION_REQUIRED);
+//! assert_eq!(world.gateway().passed(), 3, "what a provider would bill");
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! A test of your own, here with a raw request through an exit:
 //!
 //! ```
@@ -44,8 +76,9 @@
 //! # }
 //! ```
 //!
-//! Everything is bounded: [`MAX_EXITS`] exits, [`MAX_CONNECTIONS`] connections at once per socket, [`MAX_RECORD`] recorded
-//! requests per site. The lab draws no random numbers; only its ports differ from run to run.
+//! Everything is bounded: [`MAX_EXITS`] exits, [`MAX_GATEWAYS`] gateways with [`MAX_SESSIONS`] sessions each,
+//! [`MAX_CONNECTIONS`] connections at once per socket, [`MAX_RECORD`] recorded requests per site. The lab draws no
+//! random numbers; only its ports differ from run to run.
 
 mod behaviour;
 mod broken;
@@ -54,14 +87,17 @@ mod clock;
 mod digest;
 mod door;
 mod exit;
+mod gateway;
 mod lock;
 mod loopback;
 pub mod memory;
 mod network;
 mod origin;
+mod proxy;
 mod record;
 mod reply;
 mod seen;
+mod tally;
 mod tls;
 mod wire;
 mod world;
@@ -70,10 +106,12 @@ pub use behaviour::Behaviour;
 pub use broken::Broken;
 pub use builder::{LabBuilder, MAX_EXITS, SLOW};
 pub use door::MAX_CONNECTIONS;
-pub use exit::{LabExit, Traffic};
+pub use exit::LabExit;
+pub use gateway::{LabGateway, LabSession, MAX_GATEWAYS, MAX_SESSIONS, Mood, Provider};
 pub use loopback::Lab;
 pub use memory::MemoryWorld;
 pub use origin::Origin;
 pub use record::{MAX_RECORD, PeerCounts};
 pub use reply::{Reply, ReplyBody};
 pub use seen::SeenRequest;
+pub use tally::Traffic;

@@ -1,14 +1,16 @@
-//! What the world on loopback and the one in memory share: the exits and the sites.
+//! What the world on loopback and the one in memory share: the exits, the gateways and the sites.
 
 use super::network::Network;
-use super::{LabExit, Origin};
+use super::{LabExit, LabGateway, Origin};
 use crate::exit::ExitList;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+#[derive(Default)]
 pub(super) struct World {
     pub(super) exits: Vec<LabExit>,
+    pub(super) gateways: Vec<LabGateway>,
     pub(super) network: Arc<Network>,
 }
 
@@ -19,6 +21,10 @@ impl World {
 
     pub(super) fn exit_at(&self, source: IpAddr) -> Option<&LabExit> {
         self.exits.iter().find(|exit| exit.source() == source)
+    }
+
+    pub(super) fn gateway_at(&self, source: IpAddr) -> Option<&LabGateway> {
+        self.gateways.iter().find(|gateway| gateway.owns(source))
     }
 
     pub(super) fn origin(&self) -> &Origin {
@@ -34,6 +40,10 @@ impl World {
 impl fmt::Debug for World {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let origins: Vec<_> = self.network.origins().collect();
-        f.debug_struct("World").field("exits", &self.exits.len()).field("origins", &origins).finish()
+        f.debug_struct("World")
+            .field("exits", &self.exits.len())
+            .field("gateways", &self.gateways)
+            .field("origins", &origins)
+            .finish()
     }
 }

@@ -11,6 +11,7 @@
 //! assert!(!refused.is_ok());
 //! ```
 
+mod connection;
 mod counts;
 mod evidence;
 mod failure;
@@ -19,6 +20,7 @@ mod retry_after;
 #[cfg(test)]
 mod tests;
 
+pub use connection::Connection;
 pub use counts::OutcomeCounts;
 pub use evidence::{Evidence, Seen};
 pub use failure::{Failure, Phase};

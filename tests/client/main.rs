@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod forms;
+mod fresh;
 mod pooling;
 mod secrets;
 mod stale;

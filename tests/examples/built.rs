@@ -1,23 +1,47 @@
 //! An example as an executable, built if it is not.
 
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Where cargo put the example.
 pub(crate) fn example(name: &str) -> PathBuf {
+    let of_example = |message: &Value| message["target"]["name"] == name && message["executable"].is_string();
+    let messages = build(name);
+    let message = messages.iter().find(|message| of_example(message)).expect("the example builds");
+    PathBuf::from(message["executable"].as_str().expect("a path"))
+}
+
+/// Builds a changed text of an example, with what cargo built for the example.
+pub(crate) fn variant(name: &str, text: &str, folder: &Folder) -> PathBuf {
+    let (source, program) = (folder.file("changed.rs", text), folder.path().join("changed"));
+    let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    rustc.current_dir(env!("CARGO_MANIFEST_DIR")).args(["--edition", "2024", "-o"]).arg(&program).arg(source);
+    for message in build(name) {
+        let files = message["filenames"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let library = files.into_iter().find(|file| file.ends_with(".rlib"));
+        let (Some(library), Some(name)) = (library, message["target"]["name"].as_str()) else { continue };
+        let folder = Path::new(library).parent().expect("a file is in a folder");
+        rustc.arg("-L").arg(format!("dependency={}", folder.display()));
+        if ["http", "tokio", "tower", "tower_egress", "tower-egress"].contains(&name) {
+            rustc.arg("--extern").arg(format!("{}={library}", name.replace('-', "_")));
+        }
+    }
+    assert!(rustc.status().expect("rustc runs").success(), "the changed program builds");
+    program
+}
+
+/// What cargo says of an example and all that it needs.
+fn build(name: &str) -> Vec<Value> {
     let cargo = Command::new(env!("CARGO"))
         .args(["build", "--locked", "--all-features", "--message-format=json", "--example", name])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stderr(Stdio::inherit())
         .output()
         .expect("cargo runs");
-    let built = String::from_utf8(cargo.stdout).expect("JSON lines");
-    let target = |line: &str| serde_json::from_str::<serde_json::Value>(line).ok();
-    let of_example =
-        |message: &serde_json::Value| message["target"]["name"] == name && message["executable"].is_string();
-    let message = built.lines().filter_map(target).find(of_example).expect("the example builds");
-    PathBuf::from(message["executable"].as_str().expect("a path"))
+    let said = String::from_utf8(cargo.stdout).expect("JSON lines");
+    said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 /// A folder for one test, gone with it.

@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-use tower_egress::lab::{Behaviour, Lab, Reply};
+use tower_egress::lab::{Behaviour, Lab, Mood, Provider, Reply};
 
 fn fetch(args: &[&str]) -> Output {
     Command::new(example("fetch")).args(args).stdin(Stdio::null()).output().expect("the program runs")
@@ -35,6 +35,65 @@ fn without_arguments_it_gets_every_page_of_the_lab_and_goes_never_direct() {
     let (_, rest) = said.split_once("attempts per success").expect("a row");
     let multiplier: f64 = rest.split_whitespace().next().expect("a figure").parse().expect("a number");
     assert!((1.0..=1.2).contains(&multiplier), "{said}");
+}
+
+#[test]
+fn through_the_labs_gateway_it_gets_every_page_and_moves_on_from_refused_sessions() {
+    for args in [&["--lab-gateway"][..], &["--lab-gateway", "--sessions", "40", "--hold", "600"]] {
+        let output = fetch(args);
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        assert!(said.contains("400 of 400 fetched"), "{said}");
+        assert!(said.contains(" 0 other addresses, 0 direct requests"), "{said}");
+        assert!(
+            said.contains("gateways ") && said.contains("blocked ") && said.contains(" 0 refused"),
+            "{said}"
+        );
+        assert!(!said.contains(":pw"), "{said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_gateways_and_a_list_it_uses_both() {
+    let lab = Lab::builder().fine(4).gateway(Provider::sessions()).gateway(Provider::rotating());
+    let lab = lab.start().await.expect("a lab");
+    let folder = Folder::new();
+    let proxies = folder.file("proxies.txt", &list(&lab)).display().to_string();
+    let urls: String = (0..200).map(|page| format!("{}\n", lab.tls_url(&format!("/{page}")))).collect();
+    let (urls, roots) = (folder.file("urls.txt", &urls), folder.file("ca.pem", lab.ca_pem()));
+    let (urls, roots) = (urls.display().to_string(), roots.display().to_string());
+    let [sessions, rotating] = [0, 1].map(|at| lab.gateways()[at].template());
+    let args = ["--proxies", &proxies, "--gateway", &sessions, "--gateway", &rotating, "--sessions", "4"];
+    let output =
+        tokio::task::block_in_place(|| fetch(&[&args[..], &["--urls", &urls, "--roots", &roots]].concat()));
+    let said = said(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("200 of 200 fetched") && !said.contains(":pw"), "{said}");
+    assert!(
+        said.contains(&format!("{}, {}", lab.gateways()[0].address(), lab.gateways()[1].address())),
+        "{said}"
+    );
+    let (sessions, rotating) = (&lab.gateways()[0], &lab.gateways()[1]);
+    assert_eq!(sessions.sessions().len(), 4, "as many as there are slots");
+    let (tunnels, passed) = (rotating.traffic(), rotating.passed());
+    assert!(passed > 0 && tunnels.connections == passed, "a connection for each request: {tunnels:?}");
+    let kept = sessions.traffic().connects;
+    assert!(kept > 0 && (0..4).all(|exit| lab.exit(exit).traffic().connects > 0), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_that_refuses_the_login_is_told_once_a_page_and_prints_no_secret() {
+    let lab = Lab::builder().gateway(Provider::sessions().login("u-{session}", "secret"));
+    let lab = lab.start().await.expect("a lab");
+    lab.gateway().behave(Mood::login_refused()).expect("the lab runs");
+    let (gateway, url) = (lab.gateway().template(), lab.url("/p"));
+    let args = ["--gateway", &gateway, "--deadline", "5", &url];
+    let output = tokio::task::block_in_place(|| fetch(&args));
+    let (out, said) = (String::from_utf8_lossy(&output.stdout).into_owned(), said(&output));
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(out.contains("auth_error") && said.contains("0 of 1 fetched"), "{out}{said}");
+    assert!(!format!("{out}{said}").contains("secret"), "{out}{said}");
+    assert_eq!(lab.gateway().passed(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -120,7 +179,17 @@ fn bad_input_is_one_clear_line_with_file_and_line_and_no_secret() {
         (vec!["--proxies", &good, "https:///secret"], "URL 1: names no host".to_owned()),
         (vec!["--proxies", &good, "http://:80/"], "URL 1: names no host".to_owned()),
         (vec!["--proxies", &good, "--urls", &latin], format!("{latin}:3: is not UTF-8")),
-        (vec![url], "--proxies".to_owned()),
+        (vec![url], "--proxies FILE, or --gateway URL".to_owned()),
+        (vec!["--urls", &urls], "--proxies FILE, or --gateway URL".to_owned()),
+        (vec!["--gateway", "http://u-{sesion}:secret@gw.test:1", url], "--gateway 1: gateway ".to_owned()),
+        (vec!["--gateway", "gw.test:1", "--gateway", "secret@", url], "--gateway 2: proxy spec ".to_owned()),
+        (
+            vec!["--gateway", "http://u:secret@gw.test:1", "--hold", "60", url],
+            "nothing can be held".to_owned(),
+        ),
+        (vec!["--gateway", "http://u-{session}:secret@gw.test:1"], "no URL to fetch".to_owned()),
+        (vec!["--gateway", "gw.test:1", "--lab-gateway"], "--lab-gateway".to_owned()),
+        (vec!["--sessions", "0"], "--sessions".to_owned()),
         (vec!["--concurrency", "0"], "--concurrency".to_owned()),
     ] {
         let output = fetch(&args);
@@ -141,9 +210,18 @@ fn help_tells_the_options_and_the_exit_status() {
     assert!(
         help.split_whitespace().collect::<Vec<_>>().join(" ").contains("or results could not be written")
     );
-    for word in
-        ["--proxies", "--urls", "--output", "--concurrency", "--hold", "130 interrupted", "404 and 410"]
-    {
+    for word in [
+        "--proxies",
+        "--gateway",
+        "--sessions",
+        "--lab-gateway",
+        "--urls",
+        "--output",
+        "--concurrency",
+        "--hold",
+        "130 interrupted",
+        "404 and 410",
+    ] {
         assert!(help.contains(word), "{word}: {help}");
     }
 }

@@ -2,11 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test, its functions included")]
 
+mod gateway;
 mod loopback;
 mod memory;
 
 use bytes::Bytes;
-use tower_egress::lab::{LabExit, MemoryWorld, Origin, Reply, ReplyBody};
+use tower_egress::lab::{LabExit, LabGateway, MemoryWorld, Origin, Reply, ReplyBody};
 
 #[test]
 fn handles_cross_threads() {
@@ -14,6 +15,7 @@ fn handles_cross_threads() {
     fn body<T: http_body::Body<Data = Bytes> + Send + Unpin + 'static>() {}
     shared::<MemoryWorld>();
     shared::<LabExit>();
+    shared::<LabGateway>();
     shared::<Origin>();
     shared::<Reply>();
     body::<ReplyBody>();

@@ -19,11 +19,13 @@ pub(super) async fn dial(source: IpAddr, to: SocketAddr) -> io::Result<TcpStream
     Ok(stream)
 }
 
-/// The connection that one client's requests are forwarded over; kept for its next request to the same origin.
+/// The connection that one client's requests are forwarded over; kept for its next request from the same address to the
+/// same origin.
 #[derive(Default)]
 pub(super) struct Upstream(Lock<Option<Connection>>);
 
 struct Connection {
+    source: IpAddr,
     to: SocketAddr,
     sender: SendRequest<Incoming>,
     _driver: Driver,
@@ -45,7 +47,7 @@ impl Upstream {
         to: SocketAddr,
         mut request: Request<Incoming>,
     ) -> io::Result<Response<Incoming>> {
-        let kept = self.0.lock().take().filter(|kept| kept.to == to);
+        let kept = self.0.lock().take().filter(|kept| (kept.source, kept.to) == (source, to));
         if let Some(mut kept) = kept {
             // A kept connection may have been closed by the origin: what was not sent goes over a new one.
             match kept.send(request).await {
@@ -78,7 +80,7 @@ impl Connection {
             // Its failure is also that of the request on it.
             let _ = connection.await;
         });
-        Ok(Self { to, sender, _driver: Driver(driver) })
+        Ok(Self { source, to, sender, _driver: Driver(driver) })
     }
 
     async fn send(&mut self, request: Request<Incoming>) -> Result<Response<Incoming>, Unsent> {

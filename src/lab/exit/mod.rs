@@ -7,16 +7,16 @@ mod tunnel;
 
 pub(super) use serve::serve;
 
-use super::Behaviour;
 use super::door::Door;
 use super::lock::Lock;
-use super::wire::Meter;
+use super::proxy::{self, Ask, Meeting, Proxy};
+use super::tally::Tally;
+use super::{Behaviour, Traffic};
 use crate::exit::Exit;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An exit of the lab: an HTTP proxy (absolute-form and CONNECT) on a port of its own, that leaves from an address of its
 /// own. A clone is a handle on the same exit, and its behaviour can be changed while requests run.
@@ -27,46 +27,14 @@ struct Inner {
     exit: Exit,
     source: IpAddr,
     behaviour: Lock<Behaviour>,
-    meter: Arc<Meter>,
-    connections: AtomicU64,
-    connects: AtomicU64,
-    requests: AtomicU64,
-    refused_logins: AtomicU64,
+    tally: Tally,
     /// `None` in memory.
     door: Option<Arc<Door>>,
 }
 
-/// What an exit did so far.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-#[non_exhaustive]
-pub struct Traffic {
-    /// Connections of clients. In memory there are none.
-    pub connections: u64,
-    /// CONNECTs asked for. In memory each request to an `https` URI counts as one.
-    pub connects: u64,
-    /// Absolute-form requests.
-    pub requests: u64,
-    /// Of these and the CONNECTs, those answered 407.
-    pub refused_logins: u64,
-    /// Bytes read from clients, heads and TLS included. In memory: bytes of request bodies.
-    pub bytes_in: u64,
-    /// Bytes written to clients, heads and TLS included. In memory: bytes of response bodies.
-    pub bytes_out: u64,
-}
-
 impl LabExit {
     pub(super) fn new(exit: Exit, source: IpAddr, behaviour: Behaviour, door: Option<Arc<Door>>) -> Self {
-        Self(Arc::new(Inner {
-            exit,
-            source,
-            behaviour: Lock::new(behaviour),
-            meter: Arc::default(),
-            connections: AtomicU64::new(0),
-            connects: AtomicU64::new(0),
-            requests: AtomicU64::new(0),
-            refused_logins: AtomicU64::new(0),
-            door,
-        }))
+        Self(Arc::new(Inner { exit, source, behaviour: Lock::new(behaviour), tally: Tally::default(), door }))
     }
 
     /// The exit as the crate's own type: its address, and the login it was built to ask for.
@@ -129,31 +97,35 @@ impl LabExit {
     /// What it did so far.
     #[must_use]
     pub fn traffic(&self) -> Traffic {
-        Traffic {
-            connections: self.0.connections.load(Ordering::Relaxed),
-            connects: self.0.connects.load(Ordering::Relaxed),
-            requests: self.0.requests.load(Ordering::Relaxed),
-            refused_logins: self.0.refused_logins.load(Ordering::Relaxed),
-            bytes_in: self.0.meter.read(),
-            bytes_out: self.0.meter.written(),
+        self.0.tally.traffic()
+    }
+}
+
+impl Proxy for LabExit {
+    fn tally(&self) -> &Tally {
+        &self.0.tally
+    }
+
+    fn is_dead(&self) -> bool {
+        self.0.behaviour.lock().dead
+    }
+
+    fn meet(&self, ask: Ask<'_>) -> Meeting {
+        self.0.tally.request(ask.connect);
+        let behaviour = self.behaviour();
+        let own = if behaviour.lets_in(ask.login) {
+            behaviour.own_answer(ask.connect)
+        } else {
+            self.0.tally.refused_login();
+            Some(proxy::login_refused())
+        };
+        Meeting {
+            source: self.0.source,
+            delay: behaviour.delay,
+            own,
+            cut_after: behaviour.cut_after,
+            closes_after_answer: behaviour.closes_after_answer,
         }
-    }
-
-    pub(super) fn meter(&self) -> Arc<Meter> {
-        Arc::clone(&self.0.meter)
-    }
-
-    pub(super) fn count_request(&self, connect: bool) {
-        let counter = if connect { &self.0.connects } else { &self.0.requests };
-        counter.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(super) fn count_refused_login(&self) {
-        self.0.refused_logins.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn count_connection(&self) {
-        self.0.connections.fetch_add(1, Ordering::Relaxed);
     }
 }
 

@@ -1,13 +1,13 @@
-//! One client's connection to an exit.
+//! One client's connection to an exit, or to a gateway.
 
 use super::forward::{Upstream, dial};
+use super::hop;
 use super::tunnel::Tunnel;
-use super::{LabExit, hop};
 use crate::lab::Reply;
-use crate::lab::behaviour::{OwnAnswer, bad_gateway};
 use crate::lab::broken::Broken;
 use crate::lab::lock::Lock;
 use crate::lab::network::Network;
+use crate::lab::proxy::{Ask, Meeting, Proxy, bad_gateway};
 use crate::lab::reply::ReplyBody;
 use crate::lab::wire::{Hangup, Wire};
 use crate::outcome::{Failure, Phase, Seen};
@@ -19,15 +19,17 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::future::{Future, poll_fn};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 
-struct Client {
-    exit: LabExit,
+struct Client<P> {
+    proxy: P,
+    /// How many connections there were before.
+    number: u64,
     network: Arc<Network>,
     hangup: Arc<Hangup>,
     upstream: Upstream,
@@ -37,12 +39,13 @@ struct Client {
     closing: AtomicBool,
 }
 
-pub(in crate::lab) async fn serve(exit: LabExit, network: Arc<Network>, stream: TcpStream) {
-    exit.count_connection();
-    let wire = Wire::new(stream, exit.meter());
+pub(in crate::lab) async fn serve<P: Proxy>(proxy: P, network: Arc<Network>, stream: TcpStream) {
+    let number = proxy.tally().connection();
+    let wire = Wire::new(stream, Arc::clone(proxy.tally().meter()));
     let hangup = wire.hangup();
     let client = Arc::new(Client {
-        exit,
+        proxy,
+        number,
         network,
         hangup,
         upstream: Upstream::default(),
@@ -74,22 +77,19 @@ pub(in crate::lab) async fn serve(exit: LabExit, network: Arc<Network>, stream: 
     }
 }
 
-impl Client {
+impl<P: Proxy> Client<P> {
     async fn answer(&self, request: Request<Incoming>) -> Result<Response<ReplyBody>, Broken> {
-        let behaviour = self.exit.behaviour();
         let connect = request.method() == Method::CONNECT;
-        self.exit.count_request(connect);
-        sleep(behaviour.delay).await;
-        let answer = match behaviour.own_answer(connect, request.headers().get(PROXY_AUTHORIZATION)) {
-            OwnAnswer::None if connect => self.connect(request, behaviour.cut_after).await,
-            OwnAnswer::None => self.forward(request, behaviour.cut_after).await,
-            OwnAnswer::LoginRefused(reply) => {
-                self.exit.count_refused_login();
-                self.play(reply, request.method()).await
-            }
-            OwnAnswer::Scripted(reply) => self.play(reply, request.method()).await,
+        let login = request.headers().get(PROXY_AUTHORIZATION);
+        let meeting = self.proxy.meet(Ask { connection: self.number, connect, login });
+        let Meeting { source, delay, own, cut_after, closes_after_answer } = meeting;
+        sleep(delay).await;
+        let answer = match own {
+            None if connect => self.connect(request, source, cut_after).await,
+            None => self.forward(request, source, cut_after).await,
+            Some(reply) => self.play(reply, request.method()).await,
         };
-        if behaviour.closes_after_answer && !connect {
+        if closes_after_answer && !connect {
             self.closing.store(true, Ordering::Relaxed);
         }
         answer
@@ -98,13 +98,14 @@ impl Client {
     async fn connect(
         &self,
         request: Request<Incoming>,
+        source: IpAddr,
         cut_after: Option<u64>,
     ) -> Result<Response<ReplyBody>, Broken> {
         let method = request.method().clone();
         let Some(to) = self.resolve(request.uri(), None) else {
             return self.play(bad_gateway("no such host in the lab\n"), &method).await;
         };
-        let Ok(origin) = dial(self.exit.source(), to).await else {
+        let Ok(origin) = dial(source, to).await else {
             return self.play(bad_gateway("the origin cannot be reached\n"), &method).await;
         };
         *self.tunnel.lock() = Some(Tunnel { client: hyper::upgrade::on(request), origin, cut_after });
@@ -114,6 +115,7 @@ impl Client {
     async fn forward(
         &self,
         mut request: Request<Incoming>,
+        source: IpAddr,
         cut_after: Option<u64>,
     ) -> Result<Response<ReplyBody>, Broken> {
         let method = request.method().clone();
@@ -125,7 +127,7 @@ impl Client {
             return self.play(bad_gateway("no such host in the lab\n"), &method).await;
         };
         into_origin_form(&mut request);
-        match self.upstream.send(self.exit.source(), to, request).await {
+        match self.upstream.send(source, to, request).await {
             Ok(mut response) => {
                 hop::strip(response.headers_mut());
                 Ok(response.map(|body| ReplyBody::forwarded(body).cut_after(cut_after)))

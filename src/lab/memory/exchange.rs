@@ -3,18 +3,20 @@
 use super::MemoryWorld;
 use crate::error::BoxError;
 use crate::exit::{Credential, Route};
-use crate::lab::behaviour::{OwnAnswer, bad_gateway};
 use crate::lab::broken::Broken;
 use crate::lab::digest::BodyDigest;
+use crate::lab::proxy::{Ask, Meeting, Proxy, bad_gateway};
 use crate::lab::seen::Arrival;
-use crate::lab::{Behaviour, LabExit, Origin, Reply, ReplyBody};
-use crate::outcome::{Failure, Phase, Seen};
+use crate::lab::{Origin, Reply, ReplyBody};
+use crate::outcome::{Connection, Failure, Phase, Seen};
 use bytes::{Bytes, BytesMut};
 use http::request::Parts;
 use http::{Method, Request, Response};
 use http_body::Body;
 use std::future::poll_fn;
+use std::net::IpAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 use tokio::time::sleep;
 
 /// Most bytes of a refused tunnel's answer that are kept, as of a client on sockets.
@@ -38,16 +40,18 @@ where
         _ => return Err(unsent("the URI is not absolute")),
     };
     let no_exit = |what| Broken::new(what, Failure::new(Phase::ExitTcp, Seen::Never));
-    let exit = world.exit_of(route.exit()).ok_or_else(|| no_exit("no such exit in this world"))?;
-    let behaviour = exit.behaviour();
-    if behaviour.dead {
+    let proxy = world.proxy_of(&route).ok_or_else(|| no_exit("no such exit in this world"))?;
+    if proxy.is_dead() {
         return Err(no_exit("the exit is dead"));
     }
     let origin = world.site(head.uri.host().unwrap_or_default());
-    let pass = Pass { exit, behaviour, tls };
-    let login = route.credential();
-    match pass.meet_exit(login, &head.method).await? {
-        Some(answer) => Ok(answer),
+    let connection = proxy.tally().connection();
+    let login = route.credential().map(Credential::basic);
+    let Meeting { source, delay, own, cut_after, .. } = proxy.meet(Ask { connection, connect: tls, login });
+    sleep(delay).await;
+    let pass = Pass { proxy, source, cut_after, tls };
+    match own {
+        Some(reply) => pass.own(reply, &head.method).await,
         None => pass.meet_origin(origin, head, body).await,
     }
 }
@@ -58,31 +62,13 @@ fn unsent(what: &'static str) -> Broken {
 
 /// A request on its way through an exit.
 struct Pass<'a> {
-    exit: &'a LabExit,
-    behaviour: Behaviour,
+    proxy: &'a dyn Proxy,
+    source: IpAddr,
+    cut_after: Option<u64>,
     tls: bool,
 }
 
 impl Pass<'_> {
-    /// The exit's own answer, if it gives one.
-    async fn meet_exit(
-        &self,
-        login: Option<&Credential>,
-        method: &Method,
-    ) -> Result<Option<Response<ReplyBody>>, Broken> {
-        self.exit.count_request(self.tls);
-        sleep(self.behaviour.delay).await;
-        let reply = match self.behaviour.own_answer(self.tls, login.map(Credential::basic)) {
-            OwnAnswer::None => return Ok(None),
-            OwnAnswer::Scripted(reply) => reply,
-            OwnAnswer::LoginRefused(reply) => {
-                self.exit.count_refused_login();
-                reply
-            }
-        };
-        self.own(reply, method).await.map(Some)
-    }
-
     /// Plays what the exit says: to CONNECT a refusal of the tunnel, to a forwarded request the answer.
     async fn own(&self, reply: Reply, method: &Method) -> Result<Response<ReplyBody>, Broken> {
         let tunnel = || Failure::new(Phase::Tunnel, Seen::Never);
@@ -119,7 +105,7 @@ impl Pass<'_> {
         let Some(origin) = origin else {
             return self.own(bad_gateway("no such host in the lab\n"), &method).await;
         };
-        let (peer, tls) = (self.exit.source(), self.tls);
+        let (peer, tls) = (self.source, self.tls);
         let body = match BodyDigest::read(body).await {
             Ok(body) => body,
             Err((part, error)) => {
@@ -128,10 +114,10 @@ impl Pass<'_> {
                 return Err(Broken::new("the request's body broke off", failure));
             }
         };
-        self.exit.meter().add_read(usize::try_from(body.len).unwrap_or(usize::MAX));
+        self.proxy.tally().meter().add_read(usize::try_from(body.len).unwrap_or(usize::MAX));
         let seen = origin.see(Arrival { peer, tls, head, body });
         match origin.answer(&seen).play(&method).await {
-            Some(answer) => Ok(self.deliver(answer.map(|body| body.cut_after(self.behaviour.cut_after)))),
+            Some(answer) => Ok(self.deliver(answer.map(|body| body.cut_after(self.cut_after)))),
             None if tls => {
                 let failure = Failure::new(Phase::Head, Seen::Unknown);
                 Err(Broken::new("the origin reset the connection", failure))
@@ -141,7 +127,9 @@ impl Pass<'_> {
     }
 
     fn deliver(&self, answer: Response<ReplyBody>) -> Response<ReplyBody> {
-        answer.map(|body| body.metered(self.exit.meter()))
+        let mut answer = answer.map(|body| body.metered(Arc::clone(self.proxy.tally().meter())));
+        answer.extensions_mut().insert(Connection::New);
+        answer
     }
 }
 

@@ -1,7 +1,7 @@
 //! The lab in memory: the same exits and sites as one [`Service`], without sockets. It waits by tokio's
 //! clock alone, so that a test under paused time runs an hour in a millisecond.
 //!
-//! It stands where `ExitClient` stands: below the layers, which put a [`Route`](crate::exit::Route) into each request. So
+//! It stands where `ExitClient` stands: below the layers, which put a [`Route`] into each request. So
 //! a test of your own stack is short, and asserts on what the site saw:
 //!
 //! ```
@@ -35,17 +35,18 @@
 
 mod exchange;
 
+use super::proxy::Proxy;
 use super::world::World;
-use super::{Broken, LabExit, Origin, ReplyBody};
+use super::{Broken, LabExit, LabGateway, Origin, ReplyBody};
 use crate::error::BoxError;
-use crate::exit::{ExitId, ExitList};
+use crate::exit::{ExitId, ExitList, Route};
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -91,6 +92,27 @@ impl MemoryWorld {
         self.0.world.exit_at(source)
     }
 
+    /// The first gateway.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[must_use]
+    pub fn gateway(&self) -> &LabGateway {
+        &self.0.world.gateways[0]
+    }
+
+    /// The gateways in the order they were built.
+    #[must_use]
+    pub fn gateways(&self) -> &[LabGateway] {
+        &self.0.world.gateways
+    }
+
+    /// The gateway with a session at this address: whose request a site has seen.
+    #[must_use]
+    pub fn gateway_at(&self, source: IpAddr) -> Option<&LabGateway> {
+        self.0.world.gateway_at(source)
+    }
+
     /// The first site.
     #[must_use]
     pub fn origin(&self) -> &Origin {
@@ -115,8 +137,14 @@ impl MemoryWorld {
         self.0.world.url("https", path)
     }
 
-    fn exit_of(&self, id: ExitId) -> Option<&LabExit> {
-        self.0.by_id.get(&id).map(|at| self.exit(*at))
+    /// Where a route leads: to an exit by its name, to a gateway by its address, since its exits are as many as its tokens.
+    fn proxy_of(&self, route: &Route) -> Option<&dyn Proxy> {
+        if let Some(at) = self.0.by_id.get(&route.exit()) {
+            return Some(self.exit(*at));
+        }
+        let host: IpAddr = route.host().parse().ok()?;
+        let at = |gateway: &&LabGateway| gateway.address() == SocketAddr::new(host, route.port());
+        self.gateways().iter().find(at).map(|gateway| -> &dyn Proxy { gateway })
     }
 }
 

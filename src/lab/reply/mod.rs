@@ -132,6 +132,11 @@ impl Reply {
         self
     }
 
+    /// The status, if there is an answer.
+    pub(super) fn told(&self) -> Option<StatusCode> {
+        (self.before_head == BeforeHead::Answer).then_some(self.status)
+    }
+
     /// Plays the script up to the head. `None`: the connection is to be reset.
     pub(super) async fn play(self, method: &Method) -> Option<Response<ReplyBody>> {
         sleep(self.delay).await;
