@@ -206,7 +206,7 @@ impl Fleet {
                 Err(NoExit::Unusable { retry_at, .. }) => retry_at.since(now),
                 Err(NoExit::Moved { .. } | NoExit::Unheld | NoExit::Stopped) => Duration::MAX,
             },
-            max_sends: ask.ask.max_sends.map_or(self.rules.max_sends(), NonZeroU32::get),
+            max_sends: ask.ask.max_sends.map_or_else(|| self.rules.max_sends(), NonZeroU32::get),
             sends: ask.ask.trail.sends,
             repeatable: ask.repeatable,
             replayable: ask.replayable,
