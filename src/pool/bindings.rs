@@ -250,7 +250,8 @@ impl Windows {
     /// Processes that share a seed, and whose clocks agree, agree on windows.
     pub(super) fn new(seed: u64, epoch: u64, entity: u64, length: Duration) -> Self {
         let length = u64::try_from(length.max(Duration::from_millis(1)).as_nanos()).unwrap_or(u64::MAX);
-        let shift = draw(seed, Stream::Phase, entity, 0) % length;
+        // What never ends has no phase: shifted, it would end within the centuries that a u64 counts.
+        let shift = if length == u64::MAX { 0 } else { draw(seed, Stream::Phase, entity, 0) % length };
         Self { offset: epoch.saturating_add(shift), length }
     }
 

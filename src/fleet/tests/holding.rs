@@ -265,3 +265,15 @@ fn a19_price_checks_a_crawl_and_logins_share_one_scheduler_and_one_burn_list() {
         assert_eq!(exit_of(&mut world, "a.test", &LeaseRequest::identity("account")), login);
     }
 }
+
+#[test]
+fn an_exit_for_life_is_held_for_life() {
+    let mut world = World::of(50);
+    let ask = |n: usize| LeaseRequest::identity(format!("k{n}"));
+    let before: Vec<_> = (0..500).map(|n| exit_of(&mut world, "a.test", &ask(n))).collect();
+    for _ in 0..10 {
+        world.pass(secs(5 * 365 * 86_400));
+        let after: Vec<_> = (0..500).map(|n| exit_of(&mut world, "a.test", &ask(n))).collect();
+        assert_eq!(before.iter().zip(&after).filter(|(before, after)| before != after).count(), 0);
+    }
+}
