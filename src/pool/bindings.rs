@@ -1,7 +1,6 @@
 //! Bindings: which exit a holder holds, where, and since when.
 
 use super::exits::ExitIx;
-use super::origins::{OriginIx, OriginRecord};
 use super::slab::{Slab, Slot};
 use crate::draw::{Stream, draw, mix, text};
 use crate::request::{Affinity, Key, LeaseRequest, Scope, Time};
@@ -18,7 +17,7 @@ pub(crate) struct BindingIx(Slot);
 pub(super) struct Holder<'a> {
     kind: Affinity,
     name: &'a str,
-    /// The origin; `ALL` if the exit is held at all of them.
+    /// The hash of the origin's name, so that what is held outlives its record; `ALL` if the exit is held at all of them.
     place: u64,
 }
 
@@ -26,19 +25,19 @@ const ALL: u64 = u64::MAX;
 
 impl<'a> Holder<'a> {
     #[inline]
-    pub(super) fn of(ask: &'a LeaseRequest, origin: OriginIx) -> Self {
+    pub(super) fn of(ask: &'a LeaseRequest, origin: u64) -> Self {
         let name = match ask.affinity {
             Affinity::Key => ask.key.as_str(),
             Affinity::Worker => ask.worker.as_ref().map_or("", Key::as_str),
             Affinity::Origin | Affinity::RoundRobin => "",
         };
-        let place = if ask.held_at() == Scope::PerOrigin { origin.as_u64() } else { ALL };
+        let place = if ask.held_at() == Scope::PerOrigin { origin } else { ALL };
         Self { kind: ask.affinity, name, place }
     }
 
     /// A hash that is the same in every process.
-    pub(super) fn entity(self, record: &OriginRecord) -> u64 {
-        let place = if self.place == ALL { 0 } else { record.hash };
+    pub(super) fn entity(self) -> u64 {
+        let place = if self.place == ALL { 0 } else { self.place };
         mix(text(self.name) ^ place ^ (self.kind as u64) << 56)
     }
 
@@ -189,7 +188,7 @@ impl Bindings {
         &mut self,
         now: Time,
         ask: &LeaseRequest,
-        origin: OriginIx,
+        origin: u64,
         Place { entity, generation, length, until, .. }: Place,
         exit: ExitIx,
     ) -> Option<(BindingIx, Option<(BindingIx, ExitIx)>)> {

@@ -76,7 +76,8 @@ impl Pool {
         if ask.granularity == Granularity::PerRequest || !ask.trail.is_clean() {
             return None;
         }
-        let (ix, held) = self.bindings.find_mut(Holder::of(ask, origin))?;
+        let site = self.origins.get(origin)?;
+        let (ix, held) = self.bindings.find_mut(Holder::of(ask, site.hash))?;
         let (length, max_uses) = ask.granularity.window();
         if !held.serves(now, length, max_uses) {
             return None;
@@ -86,7 +87,7 @@ impl Pool {
                 let index = index as usize;
                 let out = self.down.contains(index)
                     || self.barred.contains(index)
-                    || self.origins.get(origin)?.benched.contains(index);
+                    || site.benched.contains(index);
                 let owned = ask.exclusive || self.owned.contains(index);
                 !out && (!owned || self.exits.fixed[index].owner.map(|(owner, _)| owner) == Some(ix))
             }
@@ -158,7 +159,8 @@ impl Pool {
         place: Place,
         exit: ExitIx,
     ) -> Option<BindingIx> {
-        let (ix, gone) = self.bindings.bind(now, ask, origin, place, exit)?;
+        let site = self.origins.get(origin)?.hash;
+        let (ix, gone) = self.bindings.bind(now, ask, site, place, exit)?;
         if let Some(record) = self.exits.get_mut(exit) {
             record.bound += 1;
         }

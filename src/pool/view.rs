@@ -44,9 +44,9 @@ impl View<'_> {
             };
             return choice.ok_or_else(|| self.unusable());
         }
-        match self.pool.bindings.find(Holder::of(self.ask, self.origin)) {
+        match self.pool.bindings.find(Holder::of(self.ask, self.record.hash)) {
             None => {
-                let entity = Holder::of(self.ask, self.origin).entity(self.record);
+                let entity = Holder::of(self.ask, self.record.hash).entity();
                 self.place_anew((entity, 0), Reason::Placed, None)
             }
             Some((ix, held)) => {

@@ -277,3 +277,17 @@ fn an_exit_for_life_is_held_for_life() {
         assert_eq!(before.iter().zip(&after).filter(|(before, after)| before != after).count(), 0);
     }
 }
+
+#[test]
+fn a_forgotten_origin_leaves_no_exit_reserved() {
+    let mut config = config(4);
+    config.bounds.origins = 2;
+    let mut world = World::new(config);
+    let ask = fixed(Affinity::Origin).exclusive();
+    let first = exit_of(&mut world, "a.test", &ask);
+    for n in 0..20 {
+        exit_of(world.pass(secs(1)), &format!("{n}.test"), &LeaseRequest::per_request());
+        exit_of(world.pass(secs(1)), &format!("x{n}.test"), &LeaseRequest::per_request());
+        assert_eq!(exit_of(&mut world, "a.test", &ask), first, "after {n} others");
+    }
+}
