@@ -3,7 +3,7 @@
 use super::exits::ExitIx;
 use super::slab::{Slab, Slot};
 use crate::draw::{Stream, draw, mix, text};
-use crate::request::{Affinity, Key, LeaseRequest, Scope, Time};
+use crate::request::{Affinity, Granularity, Key, LeaseRequest, Scope, Time};
 use hashbrown::{Equivalent, HashMap};
 use std::hash::{Hash, Hasher};
 use std::num::NonZeroU32;
@@ -16,6 +16,8 @@ pub(crate) struct BindingIx(Slot);
 #[derive(Clone, Copy)]
 pub(super) struct Holder<'a> {
     kind: Affinity,
+    /// For life: no window of the same name moves it.
+    life: bool,
     name: &'a str,
     /// The hash of the origin's name, so that what is held outlives its record; `ALL` if the exit is held at all of them.
     place: u64,
@@ -32,13 +34,13 @@ impl<'a> Holder<'a> {
             Affinity::Origin | Affinity::RoundRobin => "",
         };
         let place = if ask.held_at() == Scope::PerOrigin { origin } else { ALL };
-        Self { kind: ask.affinity, name, place }
+        Self { kind: ask.affinity, life: ask.granularity == Granularity::Static, name, place }
     }
 
     /// A hash that is the same in every process.
     pub(super) fn entity(self) -> u64 {
         let place = if self.place == ALL { 0 } else { self.place };
-        mix(text(self.name) ^ place ^ (self.kind as u64) << 56)
+        mix(text(self.name) ^ place ^ (self.kind as u64) << 56 ^ u64::from(self.life) << 60)
     }
 
     fn name(ask: &LeaseRequest) -> Key {
@@ -55,20 +57,21 @@ impl Hash for Holder<'_> {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write(self.name.as_bytes());
-        state.write_u64(self.place ^ (self.kind as u64) << 60);
+        state.write_u64(self.place ^ (self.kind as u64) << 60 ^ u64::from(self.life) << 63);
     }
 }
 
 /// The same, owned.
 struct Held {
     kind: Affinity,
+    life: bool,
     name: Key,
     place: u64,
 }
 
 impl Held {
     fn holder(&self) -> Holder<'_> {
-        Holder { kind: self.kind, name: self.name.as_str(), place: self.place }
+        Holder { kind: self.kind, life: self.life, name: self.name.as_str(), place: self.place }
     }
 }
 
@@ -86,6 +89,7 @@ impl Equivalent<Held> for Holder<'_> {
         // Clones share their text, and most comparisons are of clones.
         self.place == held.place
             && self.kind == held.kind
+            && self.life == held.life
             && (std::ptr::eq(self.name, name) || self.name == name)
     }
 }
@@ -101,6 +105,7 @@ impl Eq for Held {}
 
 pub(crate) struct Binding {
     kind: Affinity,
+    life: bool,
     name: Key,
     place: u64,
     /// A hash of the holder that is the same in every process.
@@ -129,6 +134,10 @@ pub(super) struct Place {
 }
 
 impl Binding {
+    fn holder(&self) -> Holder<'_> {
+        Holder { kind: self.kind, life: self.life, name: self.name.as_str(), place: self.place }
+    }
+
     pub(super) const fn touch(&mut self, now: Time) {
         self.uses = self.uses.saturating_add(1);
         self.last_used = now;
@@ -196,6 +205,7 @@ impl Bindings {
         let name = Holder::name(ask);
         let fresh = Binding {
             kind: holder.kind,
+            life: holder.life,
             name: name.clone(),
             place: holder.place,
             entity,
@@ -214,7 +224,7 @@ impl Bindings {
         }
         let gone = self.make_room();
         let ix = BindingIx(self.slab.insert(fresh)?);
-        self.by_holder.insert(Held { kind: holder.kind, name, place: holder.place }, ix);
+        self.by_holder.insert(Held { kind: holder.kind, life: holder.life, name, place: holder.place }, ix);
         Some((ix, gone))
     }
 
@@ -223,7 +233,7 @@ impl Bindings {
         // Four looks: where most bindings hold something else, one may see none that suits.
         let rank = |binding: &Binding| suits(binding.exit).then_some(binding.last_used);
         let (slot, gone) = (0..4).find_map(|_| self.slab.evict(LOOK * 4, rank))?;
-        self.by_holder.remove(&Holder { kind: gone.kind, name: gone.name.as_str(), place: gone.place });
+        self.by_holder.remove(&gone.holder());
         Some((BindingIx(slot), gone.exit))
     }
 
@@ -232,7 +242,7 @@ impl Bindings {
             return None;
         }
         let (slot, gone) = self.slab.evict(LOOK, |binding| Some(binding.last_used))?;
-        self.by_holder.remove(&Holder { kind: gone.kind, name: gone.name.as_str(), place: gone.place });
+        self.by_holder.remove(&gone.holder());
         Some((BindingIx(slot), gone.exit))
     }
 }

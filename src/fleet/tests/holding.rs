@@ -291,3 +291,15 @@ fn a_forgotten_origin_leaves_no_exit_reserved() {
         assert_eq!(exit_of(&mut world, "a.test", &ask), first, "after {n} others");
     }
 }
+
+#[test]
+fn a_window_never_moves_an_exit_for_life_of_the_same_key() {
+    let mut world = World::of(50);
+    let life = LeaseRequest::identity("k");
+    let window = LeaseRequest::new("k").scope(Scope::AllOrigins).windowed(secs(60));
+    let first = exit_of(&mut world, "a.test", &life);
+    for _ in 0..20 {
+        exit_of(world.pass(secs(60)), "a.test", &window);
+        assert_eq!(exit_of(&mut world, "a.test", &life), first);
+    }
+}
