@@ -176,8 +176,8 @@ impl Bindings {
         Some((ix, self.slab.get_mut(ix.0)?))
     }
 
-    pub(super) fn until(&self, ix: BindingIx) -> Option<Time> {
-        self.slab.get(ix.0).map(|binding| binding.until)
+    pub(super) fn get(&self, ix: BindingIx) -> Option<&Binding> {
+        self.slab.get(ix.0)
     }
 
     pub(super) fn get_mut(&mut self, ix: BindingIx) -> Option<&mut Binding> {

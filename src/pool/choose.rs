@@ -1,7 +1,7 @@
 //! The choice of an exit: looks, and changes nothing, so that the same choice answers "who would be next?"; then binds.
 
 use super::Pool;
-use super::bindings::{BindingIx, Holder, Place};
+use super::bindings::{BindingIx, Holder, Place, Windows};
 use super::exits::{ExitIx, GatewayIx};
 use super::origins::OriginIx;
 use super::reason::Reason;
@@ -131,7 +131,7 @@ impl Pool {
             }
             Hold::Keep(ix, generation) => {
                 self.bindings.touch(now, ix);
-                self.reserve(ask, ix, choice, exit);
+                self.reserve(now, ask, ix, choice, exit);
                 Some((exit, Some((ix, generation))))
             }
             Hold::Bind(place) => {
@@ -139,7 +139,7 @@ impl Pool {
                     self.next_turn(exit);
                 }
                 let ix = self.rebind(now, ask, origin, place, exit)?;
-                self.reserve(ask, ix, choice, exit);
+                self.reserve(now, ask, ix, choice, exit);
                 Some((exit, Some((ix, place.generation))))
             }
         }
@@ -203,10 +203,13 @@ impl Pool {
     }
 
     /// Keeps everybody else off the exit, if the request wants that and it is not lent.
-    fn reserve(&mut self, ask: &LeaseRequest, ix: BindingIx, choice: &Choice, exit: ExitIx) {
+    /// By its own window: what was placed for a shorter one is held on.
+    fn reserve(&mut self, now: Time, ask: &LeaseRequest, ix: BindingIx, choice: &Choice, exit: ExitIx) {
         let lent = matches!(choice.reason, Reason::Borrowed { .. });
-        if let (true, false, Some(until)) = (ask.exclusive, lent, self.bindings.until(ix)) {
-            self.set_owner(exit, Some((ix, until)));
+        if let (true, false, Some(held)) = (ask.exclusive, lent, self.bindings.get(ix)) {
+            let (length, _) = ask.granularity.window();
+            let until = Windows::new(self.seed, self.epoch, held.entity, length).end(now);
+            self.set_owner(exit, Some((ix, until.max(held.until))));
         }
     }
 

@@ -303,3 +303,15 @@ fn a_window_never_moves_an_exit_for_life_of_the_same_key() {
         assert_eq!(exit_of(&mut world, "a.test", &life), first);
     }
 }
+
+#[test]
+fn an_exclusive_exit_is_nobody_elses_whatever_the_length_of_the_window() {
+    let mut world = World::of(1);
+    let ask = |length| LeaseRequest::new("k").windowed(secs(length)).exclusive();
+    exit_of(&mut world, "a.test", &ask(1));
+    world.pass(secs(2));
+    exit_of(&mut world, "a.test", &ask(36_000));
+    world.pass(secs(1));
+    let other = world.at("a.test", &LeaseRequest::per_request());
+    assert!(matches!(other, Err(Refusal::NoUsableExit { counts, .. }) if counts.reserved == 1), "{other:?}");
+}
