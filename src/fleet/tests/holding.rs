@@ -315,3 +315,13 @@ fn an_exclusive_exit_is_nobody_elses_whatever_the_length_of_the_window() {
     let other = world.at("a.test", &LeaseRequest::per_request());
     assert!(matches!(other, Err(Refusal::NoUsableExit { counts, .. }) if counts.reserved == 1), "{other:?}");
 }
+
+#[test]
+fn who_waits_for_an_exit_that_a_person_keeps_out_is_told_so() {
+    let mut world = World::of(3);
+    let ask = fixed(Affinity::Key);
+    let held = exit_of(&mut world, "a.test", &ask);
+    world.fleet.quarantine(held, true);
+    let Err(Refusal::NoUsableExit { counts, .. }) = world.at("a.test", &ask) else { panic!("it is out") };
+    assert_eq!((counts.quarantined, counts.total()), (1, 1));
+}
