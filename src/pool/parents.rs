@@ -191,6 +191,18 @@ impl Pool {
         Some(ix)
     }
 
+    /// The gateway of an exit. A listed exit that is alone behind its address is its own, thought of when it is first held.
+    fn gateway(&mut self, exit: ExitIx) -> Option<ParentIx> {
+        let record = self.exits.get(exit)?;
+        if let [Some(known), _] = record.parents {
+            return Some(known);
+        }
+        let (Source::Listed, ExitIx::Fixed(index)) = (record.source, exit) else { return None };
+        let ix = self.parents.add(Kind::Gateway, vec![index]);
+        self.exits.get_mut(exit)?.parents[0] = Some(ix);
+        Some(ix)
+    }
+
     /// What evidence says of what the exit shares. Says whether it has said all, so that the exit itself is not charged.
     pub(super) fn charge_parents(&mut self, now: Time, by: &Receipt, evidence: &Evidence) -> bool {
         let exit = by.at.0;
@@ -275,7 +287,12 @@ impl Pool {
 
     /// To connect is the gateway's part: that it fails says nothing about the session that was asked for.
     fn unreachable(&mut self, now: Time, by: &Receipt) -> bool {
-        let Some([Some(ix), _]) = self.exits.get(by.at.0).map(|record| record.parents) else { return false };
+        let Some(record) = self.exits.get(by.at.0) else { return false };
+        let ([Some(ix), _], source) = (record.parents, record.source) else { return false };
+        if source == Source::Listed && self.parents.get(ix).is_none_or(|parent| parent.members.len() == 1) {
+            // Alone behind its address: whether it is dead is its own affair.
+            return false;
+        }
         let enough = self.with_parent(ix, |parent| {
             if parent.gate.is_stale(by.sent) {
                 return false;
@@ -290,11 +307,7 @@ impl Pool {
     }
 
     fn hold(&mut self, now: Time, by: &Receipt, hint: Duration, (first, most): (Duration, Duration)) {
-        let Some([Some(ix), _]) = self.exits.get(by.at.0).map(|record| record.parents) else {
-            // A listed exit that is alone behind its address is its own gateway.
-            self.hold_alone(now, by, hint.max(first));
-            return;
-        };
+        let Some(ix) = self.gateway(by.at.0) else { return };
         let seed = self.seed;
         let held = self.with_parent(ix, |parent| {
             if parent.gate.is_stale(by.sent) {
@@ -311,16 +324,6 @@ impl Pool {
         if held == Some(true) {
             self.notices.push(Notice::GatewayHeld { by: by.at.0 });
         }
-    }
-
-    fn hold_alone(&mut self, now: Time, by: &Receipt, rest: Duration) {
-        self.with_exit(by.at.0, |record| {
-            if record.gate.is_stale(by.sent) {
-                record.gate.lengthen(now + rest);
-            } else {
-                record.gate.shut(now, now + rest);
-            }
-        });
     }
 
     fn gateway_works(&mut self, by: &Receipt) {

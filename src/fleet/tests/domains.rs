@@ -275,3 +275,23 @@ fn a_person_keeps_an_exit_out_and_lets_it_back_in() {
     assert!(world.fleet.quarantine(held, false));
     assert_eq!(world.once(&per(), Outcome::Ok).receipt.exit, held);
 }
+
+#[test]
+fn an_overloaded_listed_exit_is_left_alone_and_what_holds_it_stays() {
+    let mut world = World::of(3);
+    let ask = LeaseRequest::identity("account");
+    let held = world.once(&ask, Outcome::Ok).receipt.exit;
+    for doublings in 0..8 {
+        let grant = world.lease(&ask);
+        world.finish(&grant, overloaded(None));
+        let Err(Refusal::NoUsableExit { counts, retry_at }) = world.at("a.test", &ask) else {
+            panic!("an overload is no loss")
+        };
+        assert_eq!((counts.held, counts.total()), (1, 1));
+        let rest = retry_at.since(world.now).as_secs_f64() / (0.25 * f64::from(1 << doublings)).min(15.0);
+        assert!((1.0..=1.25).contains(&rest), "{rest}");
+        world.now = retry_at;
+        assert_eq!(world.snapshot().exits.dead, 0);
+    }
+    assert_eq!(world.once(&ask, Outcome::Ok).receipt.exit, held);
+}
