@@ -174,16 +174,14 @@ impl Pool {
         Some(out)
     }
 
-    /// The login of an exit. A listed exit's is its own, and is thought of when it is first doubted.
+    /// The login of an exit. A listed exit's is its own, and is thought of when it is first doubted; to have none may be wrong
+    /// as well.
     fn credential(&mut self, exit: ExitIx) -> Option<ParentIx> {
         let record = self.exits.get_mut(exit)?;
         if let [_, Some(known)] = record.parents {
             return Some(known);
         }
-        let (Source::Listed, Some(_)) = (record.source, record.exit.route().credential()) else {
-            return None;
-        };
-        let ExitIx::Fixed(index) = exit else { return None };
+        let (Source::Listed, ExitIx::Fixed(index)) = (record.source, exit) else { return None };
         let accepted = record.accepted;
         let ix = self.parents.add(Kind::Credential, vec![index]);
         self.parents.0[ix.index()].accepted = accepted;

@@ -295,3 +295,18 @@ fn an_overloaded_listed_exit_is_left_alone_and_what_holds_it_stays() {
     }
     assert_eq!(world.once(&ask, Outcome::Ok).receipt.exit, held);
 }
+
+#[test]
+fn an_exit_that_wants_a_login_and_has_none_is_not_asked_for_ever() {
+    let mut world = World::of(1);
+    let mut billed = 0;
+    for _ in 0..1_000 {
+        if let Ok(grant) = world.at("a.test", &per()) {
+            world.finish(&grant, REJECTED);
+            billed += 1;
+        }
+        world.pass(secs(1));
+    }
+    assert_eq!(billed, 2);
+    assert_eq!(world.at("a.test", &per()).unwrap_err(), Refusal::FleetStopped);
+}
