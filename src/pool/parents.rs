@@ -8,6 +8,7 @@ use super::gate::{Gate, State};
 use super::receipt::{LeaseId, Receipt};
 use super::timers::Due;
 use crate::draw::{Stream, draw, unit};
+use crate::exit::ExitId;
 use crate::outcome::{AuthReason, Evidence, Outcome, Phase, Seen};
 use crate::request::Time;
 use std::time::Duration;
@@ -51,7 +52,7 @@ pub(super) struct Parent {
     /// When its login was accepted last.
     accepted: Option<Time>,
     /// The exit whose refusal raised the doubt.
-    doubted_by: Option<ExitIx>,
+    doubted_by: Option<(ExitIx, ExitId)>,
     faults: u32,
     doublings: u32,
 }
@@ -108,11 +109,11 @@ impl Parents {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Notice {
     /// A login was refused, and refused again when it was tried over a fresh connection: nothing goes out on it.
-    CredentialStopped { by: ExitIx, reason: AuthReason },
+    CredentialStopped { by: ExitId, reason: AuthReason },
     /// A stopped login works again.
-    CredentialResumed { by: ExitIx },
+    CredentialResumed { by: ExitId },
     /// A gateway is overloaded or unreachable, and left alone.
-    GatewayHeld { by: ExitIx },
+    GatewayHeld { by: ExitId },
 }
 
 impl Pool {
@@ -239,8 +240,8 @@ impl Pool {
             parent.doubted_by.take()
         });
         // The login is right after all: then the refusal was a fault of the exit that made it.
-        if let Some(Some(exit)) = cleared {
-            self.notices.push(Notice::CredentialResumed { by: exit });
+        if let Some(Some((exit, id))) = cleared {
+            self.notices.push(Notice::CredentialResumed { by: id });
             self.fault(now, exit, by, 1.0);
         }
     }
@@ -254,7 +255,7 @@ impl Pool {
             State::Open if proven(parent) => Some(false),
             State::Open => {
                 parent.gate.doubt(now);
-                parent.doubted_by = Some(exit);
+                parent.doubted_by = Some((exit, by.exit));
                 None
             }
             State::Trial { .. } => {
@@ -269,7 +270,7 @@ impl Pool {
             State::Resting { .. } => None,
         });
         match verdict {
-            Some(Some(true)) => self.notices.push(Notice::CredentialStopped { by: exit, reason }),
+            Some(Some(true)) => self.notices.push(Notice::CredentialStopped { by: by.exit, reason }),
             // A stray refusal of a login that works is a fault of its exit.
             Some(Some(false)) => self.fault(now, exit, by, 1.0),
             _ => {}
@@ -320,7 +321,7 @@ impl Pool {
             true
         });
         if held == Some(true) {
-            self.notices.push(Notice::GatewayHeld { by: by.at.0 });
+            self.notices.push(Notice::GatewayHeld { by: by.exit });
         }
     }
 

@@ -310,3 +310,17 @@ fn an_exit_that_wants_a_login_and_has_none_is_not_asked_for_ever() {
     assert_eq!(billed, 2);
     assert_eq!(world.at("a.test", &per()).unwrap_err(), Refusal::FleetStopped);
 }
+
+#[test]
+fn that_a_login_works_again_is_told_also_where_the_doubting_session_is_gone() {
+    let mut world = World::new(gateway());
+    let ask = LeaseRequest::new("k").max_uses(NonZeroU32::MIN);
+    let grant = world.lease(&ask);
+    world.finish(&grant, REJECTED);
+    let trial = world.pass(secs(1)).lease(&ask);
+    assert_ne!(trial.receipt.exit, grant.receipt.exit, "one use each");
+    world.finish(&trial, accepted(Outcome::Ok));
+    let (notice, exit) = world.fleet.poll_notice().unwrap();
+    assert!(matches!(notice, Notice::CredentialResumed { .. }));
+    assert_eq!(exit, grant.receipt.exit);
+}
