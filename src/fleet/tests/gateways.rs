@@ -223,3 +223,13 @@ fn a_gateway_is_not_replaced_by_one_of_another_kind() {
         assert!(!world.fleet.set_gateway(world.now, other));
     }
 }
+
+#[test]
+fn a_gateway_that_rotates_is_asked_again_for_a_request_that_was_refused() {
+    let mut world = world(Gateway::rotating("http://u:p@rot.test:1").unwrap());
+    let mut ask = LeaseRequest::per_request();
+    for _ in 0..6 {
+        let grant = world.once(&ask, BLOCKED);
+        ask.trail.record(grant.receipt.exit, &BLOCKED.into(), grant.receipt.charged);
+    }
+}
