@@ -180,6 +180,11 @@ impl Bindings {
         self.slab.get(ix.0)
     }
 
+    #[cfg(test)]
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Binding> {
+        self.slab.iter()
+    }
+
     pub(super) fn get_mut(&mut self, ix: BindingIx) -> Option<&mut Binding> {
         self.slab.get_mut(ix.0)
     }

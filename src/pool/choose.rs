@@ -85,9 +85,8 @@ impl Pool {
         let free = match held.exit {
             ExitIx::Fixed(index) => {
                 let index = index as usize;
-                let out = self.down.contains(index)
-                    || self.barred.contains(index)
-                    || site.benched.contains(index);
+                let out =
+                    self.down.contains(index) || self.barred.contains(index) || site.benched.contains(index);
                 let owned = ask.exclusive || self.owned.contains(index);
                 !out && (!owned || self.exits.fixed[index].owner.map(|(owner, _)| owner) == Some(ix))
             }

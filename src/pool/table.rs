@@ -60,7 +60,8 @@ impl ExitTable {
         gateways.dedup_by_key(|gateway| gateway.id());
         let next = mix(salt) % 1_000_000_007 * u64::from(member.of) + u64::from(member.index);
         let mut tokens = Tokens { next, step: member.of.into() };
-        let mut fixed: Vec<_> = exits.into_iter().map(|exit| ExitRecord::new(exit, Source::Listed, 0)).collect();
+        let mut fixed: Vec<_> =
+            exits.into_iter().map(|exit| ExitRecord::new(exit, Source::Listed, 0)).collect();
         let mut held: Vec<_> = (0..).zip(&fixed).map(|(at, record)| (at, record.id().as_u64())).collect();
         for (gateway, ix) in gateways.iter().zip((0..).map(GatewayIx)) {
             for slot in 0..gateway.slots() {

@@ -140,7 +140,10 @@ impl RetryRules {
         let delay = Duration::from_secs_f64(delay);
         // All who wait for one exit must not come back in the same moment.
         let apart = Duration::from_secs_f64(unit(facts.draw) / 2.0);
-        Ok((if facts.heat_next.is_none() { delay.max(facts.soonest.saturating_add(apart)) } else { delay }, switch))
+        Ok((
+            if facts.heat_next.is_none() { delay.max(facts.soonest.saturating_add(apart)) } else { delay },
+            switch,
+        ))
     }
 
     fn limited(&self, facts: &Facts) -> f64 {

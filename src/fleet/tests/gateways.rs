@@ -190,11 +190,7 @@ fn slots_and_listed_exits_share_one_pool() {
 #[test]
 fn a_new_password_changes_nothing_but_the_password() {
     let renewed = || Gateway::parse("http://user-{session}:new@gw.test:7000").unwrap();
-    let shapes = [
-        gateway().token_length(12).unwrap().lifetime(secs(900)),
-        gateway().digits(),
-        slots(3),
-    ];
+    let shapes = [gateway().token_length(12).unwrap().lifetime(secs(900)), gateway().digits(), slots(3)];
     for gateway in shapes {
         let mut world = world(gateway);
         let ask = LeaseRequest::new("k").windowed(secs(900));
@@ -211,7 +207,10 @@ fn a_new_password_changes_nothing_but_the_password() {
     }
     let mut world = world(gateway().lifetime(secs(600)));
     assert!(world.fleet.set_gateway(world.now, &renewed()));
-    assert!(world.at("a.test", &LeaseRequest::identity("k")).is_err(), "its sessions live no longer than before");
+    assert!(
+        world.at("a.test", &LeaseRequest::identity("k")).is_err(),
+        "its sessions live no longer than before"
+    );
 }
 
 #[test]
