@@ -153,6 +153,12 @@ impl Gateway {
         self.0.kind == Kind::Rotating
     }
 
+    /// The same gateway with the password of another; `None` if the other is of another kind.
+    pub(crate) fn with_login_of(&self, other: &Self) -> Option<Self> {
+        (self.0.kind == other.0.kind)
+            .then(|| self.clone().with(|inner| inner.template = other.0.template.clone()))
+    }
+
     pub(crate) fn slots(&self) -> u32 {
         if self.is_rotating() { 1 } else { self.0.sessions.get() }
     }

@@ -244,7 +244,7 @@ impl Fleet {
         let (Notice::CredentialStopped { by, .. }
         | Notice::CredentialResumed { by }
         | Notice::GatewayHeld { by }) = notice;
-        Some((notice, self.pool.exit(by)?.id()))
+        Some((notice, by))
     }
 
     pub(crate) fn snapshot(&self, now: Time) -> Snapshot {

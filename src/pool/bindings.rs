@@ -1,10 +1,9 @@
 //! Bindings: which exit a holder holds, where, and since when.
 
 use super::exits::ExitIx;
-use super::origins::{OriginIx, OriginRecord};
 use super::slab::{Slab, Slot};
 use crate::draw::{Stream, draw, mix, text};
-use crate::request::{Affinity, Key, LeaseRequest, Scope, Time};
+use crate::request::{Affinity, Granularity, Key, LeaseRequest, Scope, Time};
 use hashbrown::{Equivalent, HashMap};
 use std::hash::{Hash, Hasher};
 use std::num::NonZeroU32;
@@ -17,8 +16,10 @@ pub(crate) struct BindingIx(Slot);
 #[derive(Clone, Copy)]
 pub(super) struct Holder<'a> {
     kind: Affinity,
+    /// For life: no window of the same name moves it.
+    life: bool,
     name: &'a str,
-    /// The origin; `ALL` if the exit is held at all of them.
+    /// The hash of the origin's name, so that what is held outlives its record; `ALL` if the exit is held at all of them.
     place: u64,
 }
 
@@ -26,20 +27,20 @@ const ALL: u64 = u64::MAX;
 
 impl<'a> Holder<'a> {
     #[inline]
-    pub(super) fn of(ask: &'a LeaseRequest, origin: OriginIx) -> Self {
+    pub(super) fn of(ask: &'a LeaseRequest, origin: u64) -> Self {
         let name = match ask.affinity {
             Affinity::Key => ask.key.as_str(),
             Affinity::Worker => ask.worker.as_ref().map_or("", Key::as_str),
             Affinity::Origin | Affinity::RoundRobin => "",
         };
-        let place = if ask.held_at() == Scope::PerOrigin { origin.as_u64() } else { ALL };
-        Self { kind: ask.affinity, name, place }
+        let place = if ask.held_at() == Scope::PerOrigin { origin } else { ALL };
+        Self { kind: ask.affinity, life: ask.granularity == Granularity::Static, name, place }
     }
 
     /// A hash that is the same in every process.
-    pub(super) fn entity(self, record: &OriginRecord) -> u64 {
-        let place = if self.place == ALL { 0 } else { record.hash };
-        mix(text(self.name) ^ place ^ (self.kind as u64) << 56)
+    pub(super) fn entity(self) -> u64 {
+        let place = if self.place == ALL { 0 } else { self.place };
+        mix(text(self.name) ^ place ^ (self.kind as u64) << 56 ^ u64::from(self.life) << 60)
     }
 
     fn name(ask: &LeaseRequest) -> Key {
@@ -56,20 +57,21 @@ impl Hash for Holder<'_> {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write(self.name.as_bytes());
-        state.write_u64(self.place ^ (self.kind as u64) << 60);
+        state.write_u64(self.place ^ (self.kind as u64) << 60 ^ u64::from(self.life) << 63);
     }
 }
 
 /// The same, owned.
 struct Held {
     kind: Affinity,
+    life: bool,
     name: Key,
     place: u64,
 }
 
 impl Held {
     fn holder(&self) -> Holder<'_> {
-        Holder { kind: self.kind, name: self.name.as_str(), place: self.place }
+        Holder { kind: self.kind, life: self.life, name: self.name.as_str(), place: self.place }
     }
 }
 
@@ -87,6 +89,7 @@ impl Equivalent<Held> for Holder<'_> {
         // Clones share their text, and most comparisons are of clones.
         self.place == held.place
             && self.kind == held.kind
+            && self.life == held.life
             && (std::ptr::eq(self.name, name) || self.name == name)
     }
 }
@@ -102,6 +105,7 @@ impl Eq for Held {}
 
 pub(crate) struct Binding {
     kind: Affinity,
+    life: bool,
     name: Key,
     place: u64,
     /// A hash of the holder that is the same in every process.
@@ -130,6 +134,10 @@ pub(super) struct Place {
 }
 
 impl Binding {
+    fn holder(&self) -> Holder<'_> {
+        Holder { kind: self.kind, life: self.life, name: self.name.as_str(), place: self.place }
+    }
+
     pub(super) const fn touch(&mut self, now: Time) {
         self.uses = self.uses.saturating_add(1);
         self.last_used = now;
@@ -168,8 +176,13 @@ impl Bindings {
         Some((ix, self.slab.get_mut(ix.0)?))
     }
 
-    pub(super) fn until(&self, ix: BindingIx) -> Option<Time> {
-        self.slab.get(ix.0).map(|binding| binding.until)
+    pub(super) fn get(&self, ix: BindingIx) -> Option<&Binding> {
+        self.slab.get(ix.0)
+    }
+
+    #[cfg(test)]
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Binding> {
+        self.slab.iter()
     }
 
     pub(super) fn get_mut(&mut self, ix: BindingIx) -> Option<&mut Binding> {
@@ -189,7 +202,7 @@ impl Bindings {
         &mut self,
         now: Time,
         ask: &LeaseRequest,
-        origin: OriginIx,
+        origin: u64,
         Place { entity, generation, length, until, .. }: Place,
         exit: ExitIx,
     ) -> Option<(BindingIx, Option<(BindingIx, ExitIx)>)> {
@@ -197,6 +210,7 @@ impl Bindings {
         let name = Holder::name(ask);
         let fresh = Binding {
             kind: holder.kind,
+            life: holder.life,
             name: name.clone(),
             place: holder.place,
             entity,
@@ -215,7 +229,7 @@ impl Bindings {
         }
         let gone = self.make_room();
         let ix = BindingIx(self.slab.insert(fresh)?);
-        self.by_holder.insert(Held { kind: holder.kind, name, place: holder.place }, ix);
+        self.by_holder.insert(Held { kind: holder.kind, life: holder.life, name, place: holder.place }, ix);
         Some((ix, gone))
     }
 
@@ -224,7 +238,7 @@ impl Bindings {
         // Four looks: where most bindings hold something else, one may see none that suits.
         let rank = |binding: &Binding| suits(binding.exit).then_some(binding.last_used);
         let (slot, gone) = (0..4).find_map(|_| self.slab.evict(LOOK * 4, rank))?;
-        self.by_holder.remove(&Holder { kind: gone.kind, name: gone.name.as_str(), place: gone.place });
+        self.by_holder.remove(&gone.holder());
         Some((BindingIx(slot), gone.exit))
     }
 
@@ -233,7 +247,7 @@ impl Bindings {
             return None;
         }
         let (slot, gone) = self.slab.evict(LOOK, |binding| Some(binding.last_used))?;
-        self.by_holder.remove(&Holder { kind: gone.kind, name: gone.name.as_str(), place: gone.place });
+        self.by_holder.remove(&gone.holder());
         Some((BindingIx(slot), gone.exit))
     }
 }
@@ -250,7 +264,8 @@ impl Windows {
     /// Processes that share a seed, and whose clocks agree, agree on windows.
     pub(super) fn new(seed: u64, epoch: u64, entity: u64, length: Duration) -> Self {
         let length = u64::try_from(length.max(Duration::from_millis(1)).as_nanos()).unwrap_or(u64::MAX);
-        let shift = draw(seed, Stream::Phase, entity, 0) % length;
+        // What never ends has no phase: shifted, it would end within the centuries that a u64 counts.
+        let shift = if length == u64::MAX { 0 } else { draw(seed, Stream::Phase, entity, 0) % length };
         Self { offset: epoch.saturating_add(shift), length }
     }
 

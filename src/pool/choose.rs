@@ -1,7 +1,7 @@
 //! The choice of an exit: looks, and changes nothing, so that the same choice answers "who would be next?"; then binds.
 
 use super::Pool;
-use super::bindings::{BindingIx, Holder, Place};
+use super::bindings::{BindingIx, Holder, Place, Windows};
 use super::exits::{ExitIx, GatewayIx};
 use super::origins::OriginIx;
 use super::reason::Reason;
@@ -76,7 +76,8 @@ impl Pool {
         if ask.granularity == Granularity::PerRequest || !ask.trail.is_clean() {
             return None;
         }
-        let (ix, held) = self.bindings.find_mut(Holder::of(ask, origin))?;
+        let site = self.origins.get(origin)?;
+        let (ix, held) = self.bindings.find_mut(Holder::of(ask, site.hash))?;
         let (length, max_uses) = ask.granularity.window();
         if !held.serves(now, length, max_uses) {
             return None;
@@ -84,9 +85,8 @@ impl Pool {
         let free = match held.exit {
             ExitIx::Fixed(index) => {
                 let index = index as usize;
-                let out = self.down.contains(index)
-                    || self.barred.contains(index)
-                    || self.origins.get(origin)?.benched.contains(index);
+                let out =
+                    self.down.contains(index) || self.barred.contains(index) || site.benched.contains(index);
                 let owned = ask.exclusive || self.owned.contains(index);
                 !out && (!owned || self.exits.fixed[index].owner.map(|(owner, _)| owner) == Some(ix))
             }
@@ -130,7 +130,7 @@ impl Pool {
             }
             Hold::Keep(ix, generation) => {
                 self.bindings.touch(now, ix);
-                self.reserve(ask, ix, choice, exit);
+                self.reserve(now, ask, ix, choice, exit);
                 Some((exit, Some((ix, generation))))
             }
             Hold::Bind(place) => {
@@ -138,7 +138,7 @@ impl Pool {
                     self.next_turn(exit);
                 }
                 let ix = self.rebind(now, ask, origin, place, exit)?;
-                self.reserve(ask, ix, choice, exit);
+                self.reserve(now, ask, ix, choice, exit);
                 Some((exit, Some((ix, place.generation))))
             }
         }
@@ -158,7 +158,8 @@ impl Pool {
         place: Place,
         exit: ExitIx,
     ) -> Option<BindingIx> {
-        let (ix, gone) = self.bindings.bind(now, ask, origin, place, exit)?;
+        let site = self.origins.get(origin)?.hash;
+        let (ix, gone) = self.bindings.bind(now, ask, site, place, exit)?;
         if let Some(record) = self.exits.get_mut(exit) {
             record.bound += 1;
         }
@@ -201,10 +202,13 @@ impl Pool {
     }
 
     /// Keeps everybody else off the exit, if the request wants that and it is not lent.
-    fn reserve(&mut self, ask: &LeaseRequest, ix: BindingIx, choice: &Choice, exit: ExitIx) {
+    /// By its own window: what was placed for a shorter one is held on.
+    fn reserve(&mut self, now: Time, ask: &LeaseRequest, ix: BindingIx, choice: &Choice, exit: ExitIx) {
         let lent = matches!(choice.reason, Reason::Borrowed { .. });
-        if let (true, false, Some(until)) = (ask.exclusive, lent, self.bindings.until(ix)) {
-            self.set_owner(exit, Some((ix, until)));
+        if let (true, false, Some(held)) = (ask.exclusive, lent, self.bindings.get(ix)) {
+            let (length, _) = ask.granularity.window();
+            let until = Windows::new(self.seed, self.epoch, held.entity, length).end(now);
+            self.set_owner(exit, Some((ix, until.max(held.until))));
         }
     }
 

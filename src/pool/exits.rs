@@ -90,6 +90,8 @@ const FORGIVEN_AFTER: Duration = Duration::from_secs(60);
 pub(crate) struct ExitRecord {
     pub(crate) exit: Exit,
     pub(super) source: Source,
+    /// How many tokens there were before its own.
+    pub(super) count: u64,
     /// The gateway and the login that it shares with others.
     pub(super) parents: [Option<ParentIx>; 2],
     /// How many of them admit nobody; one more if a person keeps it out.
@@ -112,10 +114,11 @@ pub(crate) struct ExitRecord {
 }
 
 impl ExitRecord {
-    pub(super) const fn new(exit: Exit, source: Source) -> Self {
+    pub(super) const fn new(exit: Exit, source: Source, count: u64) -> Self {
         Self {
             exit,
             source,
+            count,
             parents: [None; 2],
             barred: 0,
             quarantined: false,

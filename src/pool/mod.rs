@@ -3,6 +3,8 @@
 mod bindings;
 mod bits;
 mod charge;
+#[cfg(test)]
+mod check;
 mod choose;
 mod describe;
 mod exits;

@@ -39,8 +39,7 @@ impl Pool {
         true
     }
 
-    /// A new password for a gateway. Tokens are hashes of what they always were, so its sessions stay; digits are counted
-    /// anew.
+    /// A new password for a gateway. Everything else stays what it was, its sessions too.
     pub(crate) fn set_gateway(&mut self, now: Time, gateway: &Gateway) -> bool {
         let Some(ix) = self.exits.set_gateway(gateway) else { return false };
         let [_, credential] = self.exits.parents_of(ix);

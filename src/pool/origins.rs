@@ -28,12 +28,6 @@ impl OriginRecord {
     }
 }
 
-impl OriginIx {
-    pub(super) const fn as_u64(self) -> u64 {
-        self.0.as_u64()
-    }
-}
-
 pub(crate) struct OriginRecord {
     pub(crate) name: Origin,
     /// A hash of the name that is the same in every process.

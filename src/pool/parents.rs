@@ -8,6 +8,7 @@ use super::gate::{Gate, State};
 use super::receipt::{LeaseId, Receipt};
 use super::timers::Due;
 use crate::draw::{Stream, draw, unit};
+use crate::exit::ExitId;
 use crate::outcome::{AuthReason, Evidence, Outcome, Phase, Seen};
 use crate::request::Time;
 use std::time::Duration;
@@ -51,7 +52,7 @@ pub(super) struct Parent {
     /// When its login was accepted last.
     accepted: Option<Time>,
     /// The exit whose refusal raised the doubt.
-    doubted_by: Option<ExitIx>,
+    doubted_by: Option<(ExitIx, ExitId)>,
     faults: u32,
     doublings: u32,
 }
@@ -108,11 +109,11 @@ impl Parents {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Notice {
     /// A login was refused, and refused again when it was tried over a fresh connection: nothing goes out on it.
-    CredentialStopped { by: ExitIx, reason: AuthReason },
+    CredentialStopped { by: ExitId, reason: AuthReason },
     /// A stopped login works again.
-    CredentialResumed { by: ExitIx },
+    CredentialResumed { by: ExitId },
     /// A gateway is overloaded or unreachable, and left alone.
-    GatewayHeld { by: ExitIx },
+    GatewayHeld { by: ExitId },
 }
 
 impl Pool {
@@ -174,20 +175,30 @@ impl Pool {
         Some(out)
     }
 
-    /// The login of an exit. A listed exit's is its own, and is thought of when it is first doubted.
+    /// The login of an exit. A listed exit's is its own, and is thought of when it is first doubted; to have none may be wrong
+    /// as well.
     fn credential(&mut self, exit: ExitIx) -> Option<ParentIx> {
         let record = self.exits.get_mut(exit)?;
         if let [_, Some(known)] = record.parents {
             return Some(known);
         }
-        let (Source::Listed, Some(_)) = (record.source, record.exit.route().credential()) else {
-            return None;
-        };
-        let ExitIx::Fixed(index) = exit else { return None };
+        let (Source::Listed, ExitIx::Fixed(index)) = (record.source, exit) else { return None };
         let accepted = record.accepted;
         let ix = self.parents.add(Kind::Credential, vec![index]);
         self.parents.0[ix.index()].accepted = accepted;
         self.exits.get_mut(exit)?.parents[1] = Some(ix);
+        Some(ix)
+    }
+
+    /// The gateway of an exit. A listed exit that is alone behind its address is its own, thought of when it is first held.
+    fn gateway(&mut self, exit: ExitIx) -> Option<ParentIx> {
+        let record = self.exits.get(exit)?;
+        if let [Some(known), _] = record.parents {
+            return Some(known);
+        }
+        let (Source::Listed, ExitIx::Fixed(index)) = (record.source, exit) else { return None };
+        let ix = self.parents.add(Kind::Gateway, vec![index]);
+        self.exits.get_mut(exit)?.parents[0] = Some(ix);
         Some(ix)
     }
 
@@ -229,8 +240,8 @@ impl Pool {
             parent.doubted_by.take()
         });
         // The login is right after all: then the refusal was a fault of the exit that made it.
-        if let Some(Some(exit)) = cleared {
-            self.notices.push(Notice::CredentialResumed { by: exit });
+        if let Some(Some((exit, id))) = cleared {
+            self.notices.push(Notice::CredentialResumed { by: id });
             self.fault(now, exit, by, 1.0);
         }
     }
@@ -244,7 +255,7 @@ impl Pool {
             State::Open if proven(parent) => Some(false),
             State::Open => {
                 parent.gate.doubt(now);
-                parent.doubted_by = Some(exit);
+                parent.doubted_by = Some((exit, by.exit));
                 None
             }
             State::Trial { .. } => {
@@ -259,7 +270,7 @@ impl Pool {
             State::Resting { .. } => None,
         });
         match verdict {
-            Some(Some(true)) => self.notices.push(Notice::CredentialStopped { by: exit, reason }),
+            Some(Some(true)) => self.notices.push(Notice::CredentialStopped { by: by.exit, reason }),
             // A stray refusal of a login that works is a fault of its exit.
             Some(Some(false)) => self.fault(now, exit, by, 1.0),
             _ => {}
@@ -275,7 +286,12 @@ impl Pool {
 
     /// To connect is the gateway's part: that it fails says nothing about the session that was asked for.
     fn unreachable(&mut self, now: Time, by: &Receipt) -> bool {
-        let Some([Some(ix), _]) = self.exits.get(by.at.0).map(|record| record.parents) else { return false };
+        let Some(record) = self.exits.get(by.at.0) else { return false };
+        let ([Some(ix), _], source) = (record.parents, record.source) else { return false };
+        if source == Source::Listed && self.parents.get(ix).is_none_or(|parent| parent.members.len() == 1) {
+            // Alone behind its address: whether it is dead is its own affair.
+            return false;
+        }
         let enough = self.with_parent(ix, |parent| {
             if parent.gate.is_stale(by.sent) {
                 return false;
@@ -290,11 +306,7 @@ impl Pool {
     }
 
     fn hold(&mut self, now: Time, by: &Receipt, hint: Duration, (first, most): (Duration, Duration)) {
-        let Some([Some(ix), _]) = self.exits.get(by.at.0).map(|record| record.parents) else {
-            // A listed exit that is alone behind its address is its own gateway.
-            self.hold_alone(now, by, hint.max(first));
-            return;
-        };
+        let Some(ix) = self.gateway(by.at.0) else { return };
         let seed = self.seed;
         let held = self.with_parent(ix, |parent| {
             if parent.gate.is_stale(by.sent) {
@@ -309,18 +321,8 @@ impl Pool {
             true
         });
         if held == Some(true) {
-            self.notices.push(Notice::GatewayHeld { by: by.at.0 });
+            self.notices.push(Notice::GatewayHeld { by: by.exit });
         }
-    }
-
-    fn hold_alone(&mut self, now: Time, by: &Receipt, rest: Duration) {
-        self.with_exit(by.at.0, |record| {
-            if record.gate.is_stale(by.sent) {
-                record.gate.lengthen(now + rest);
-            } else {
-                record.gate.shut(now, now + rest);
-            }
-        });
     }
 
     fn gateway_works(&mut self, by: &Receipt) {

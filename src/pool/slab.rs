@@ -7,12 +7,6 @@ pub(crate) struct Slot {
     turn: u32,
 }
 
-impl Slot {
-    pub(crate) const fn as_u64(self) -> u64 {
-        (self.turn as u64) << 32 | self.index as u64
-    }
-}
-
 struct Entry<T> {
     turn: u32,
     value: Option<T>,

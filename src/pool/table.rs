@@ -60,20 +60,23 @@ impl ExitTable {
         gateways.dedup_by_key(|gateway| gateway.id());
         let next = mix(salt) % 1_000_000_007 * u64::from(member.of) + u64::from(member.index);
         let mut tokens = Tokens { next, step: member.of.into() };
-        let mut fixed: Vec<_> = exits.into_iter().map(|exit| ExitRecord::new(exit, Source::Listed)).collect();
+        let mut fixed: Vec<_> =
+            exits.into_iter().map(|exit| ExitRecord::new(exit, Source::Listed, 0)).collect();
         let mut held: Vec<_> = (0..).zip(&fixed).map(|(at, record)| (at, record.id().as_u64())).collect();
         for (gateway, ix) in gateways.iter().zip((0..).map(GatewayIx)) {
             for slot in 0..gateway.slots() {
                 let place = mix(gateway.id() ^ text("slot") ^ u64::from(slot));
                 if gateway.is_rotating() {
                     let exit = gateway.exit(&session(salt, 0, 0, 0), 0);
-                    fixed.push(ExitRecord::new(exit, Source::Rotating { gateway: ix }));
+                    fixed.push(ExitRecord::new(exit, Source::Rotating { gateway: ix }, 0));
                     continue;
                 }
                 held.push((u32::try_from(fixed.len()).unwrap_or(u32::MAX), place));
                 let rider = place ^ mix(u64::from(member.index));
-                let exit = gateway.exit(&session(salt, rider, 0, 0), tokens.take());
-                fixed.push(ExitRecord::new(exit, Source::Slot { gateway: ix, rider, generation: 0 }));
+                let count = tokens.take();
+                let exit = gateway.exit(&session(salt, rider, 0, 0), count);
+                let source = Source::Slot { gateway: ix, rider, generation: 0 };
+                fixed.push(ExitRecord::new(exit, source, count));
             }
         }
         let ring = Ring::new(&held);
@@ -153,18 +156,19 @@ impl ExitTable {
         window: u64,
     ) -> ExitRecord {
         let session = session(self.salt, rider, generation, window);
-        let exit = self.gateways[gateway.index()].exit(&session, self.tokens.take());
-        let mut record = ExitRecord::new(exit, Source::Minted { gateway, session });
+        let count = self.tokens.take();
+        let exit = self.gateways[gateway.index()].exit(&session, count);
+        let mut record = ExitRecord::new(exit, Source::Minted { gateway, session }, count);
         record.parents = self.parents_of(gateway);
         record
     }
 
-    /// Puts a gateway in the place of the one with its name, and its exits in the place of that one's.
+    /// Gives the gateway of that name and kind, and all its exits, another's password.
     pub(super) fn set_gateway(&mut self, gateway: &Gateway) -> Option<GatewayIx> {
         let at = self.gateways.iter().position(|known| known.id() == gateway.id())?;
         let ix = GatewayIx(u16::try_from(at).ok()?);
-        self.gateways[at] = gateway.clone();
-        let (salt, tokens) = (self.salt, &mut self.tokens);
+        let gateway = self.gateways[at].with_login_of(gateway)?;
+        let salt = self.salt;
         let records = self.fixed.iter_mut().chain(self.minted.iter_mut());
         for record in records.filter(|record| record.source.gateway() == Some(ix)) {
             let session = match record.source {
@@ -172,8 +176,9 @@ impl ExitTable {
                 Source::Minted { session, .. } => session,
                 Source::Rotating { .. } | Source::Listed => session(salt, 0, 0, 0),
             };
-            record.exit = gateway.exit(&session, tokens.take());
+            record.exit = gateway.exit(&session, record.count);
         }
+        self.gateways[at] = gateway;
         Some(ix)
     }
 
@@ -185,9 +190,10 @@ impl ExitTable {
         };
         let generation = generation.wrapping_add(1);
         let session = session(self.salt, rider, generation, 0);
-        let exit = self.gateways[gateway.index()].exit(&session, self.tokens.take());
+        let count = self.tokens.take();
+        let exit = self.gateways[gateway.index()].exit(&session, count);
         if let Some(record) = self.get_mut(ix) {
-            record.exit = exit;
+            (record.exit, record.count) = (exit, count);
             record.source = Source::Slot { gateway, rider, generation };
         }
     }

@@ -51,6 +51,11 @@ impl Timers {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn has(&self, at: Time, what: Due) -> bool {
+        self.entries.contains(&(at, what))
+    }
+
     #[inline]
     pub(super) fn is_due(&self, now: Time) -> bool {
         self.next <= now

@@ -88,6 +88,10 @@ impl View<'_> {
     /// For the one exit that the request must have.
     pub(super) fn waits_for(&self, exit: ExitIx) -> NoExit {
         let mut counts = UnusableCounts::default();
+        if self.pool.exits.get(exit).is_some_and(|record| record.quarantined) {
+            counts.quarantined = 1;
+            return NoExit::Unusable { retry_at: self.now + TRIAL, counts };
+        }
         let parents = self.pool.exits.get(exit).map_or([None; 2], |record| record.parents);
         for parent in parents.into_iter().flatten().filter_map(|ix| self.pool.parents.get(ix)) {
             let retry_at = match parent.gate.state() {
@@ -101,7 +105,7 @@ impl View<'_> {
                 Kind::Credential => counts.suspect = 1,
                 Kind::Gateway => counts.held = 1,
             }
-            return NoExit::Unusable { retry_at, counts };
+            return NoExit::Unusable { retry_at: retry_at.max(self.now), counts };
         }
         let pair = self.pool.pairs.at(exit, self.origin).map(|pair| pair.gate.state());
         let (whose, state) = match (self.pool.exits.get(exit).map(|record| record.gate.state()), pair) {

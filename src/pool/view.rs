@@ -44,9 +44,9 @@ impl View<'_> {
             };
             return choice.ok_or_else(|| self.unusable());
         }
-        match self.pool.bindings.find(Holder::of(self.ask, self.origin)) {
+        match self.pool.bindings.find(Holder::of(self.ask, self.record.hash)) {
             None => {
-                let entity = Holder::of(self.ask, self.origin).entity(self.record);
+                let entity = Holder::of(self.ask, self.record.hash).entity();
                 self.place_anew((entity, 0), Reason::Placed, None)
             }
             Some((ix, held)) => {
@@ -88,7 +88,12 @@ impl View<'_> {
     fn avoids(&self, exit: ExitIx) -> bool {
         let id = || self.pool.exits.id(exit);
         let among = |list: &[ExitId]| !list.is_empty() && id().is_some_and(|id| list.contains(&id));
-        among(self.avoid) || among(&self.ask.trail.refused)
+        // A gateway that rotates is another exit each time.
+        among(self.avoid) || (among(&self.ask.trail.refused) && !self.rotates(exit))
+    }
+
+    fn rotates(&self, exit: ExitIx) -> bool {
+        self.pool.exits.get(exit).is_some_and(|record| matches!(record.source, Source::Rotating { .. }))
     }
 
     /// Power of two choices: of two usable exits drawn at random, the better one. Where few are usable, the two come from

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::draw::{below, mix};
-use crate::outcome::Seen;
+use crate::outcome::{AuthReason, GatewayScope, Seen};
+use crate::request::{Affinity, Granularity, OnLoss, Scope};
 
 struct Dice(u64);
 
@@ -31,21 +32,35 @@ fn evidence(dice: &mut Dice) -> Evidence {
         Outcome::Interrupted { phase: Phase::Head },
         Outcome::OriginError { status: http::StatusCode::BAD_GATEWAY },
         Outcome::ProxyError { phase: Phase::OriginTls },
+        Outcome::AuthError { reason: AuthReason::Rejected },
+        Outcome::AuthError { reason: AuthReason::Quota },
+        Outcome::AuthError { reason: AuthReason::Capacity },
+        Outcome::GatewayOverloaded { retry_after: None, scope: GatewayScope::Gateway },
     ]);
     Evidence::of(outcome)
         .seen(dice.of(&[Seen::Never, Seen::Unknown, Seen::Seen]))
         .blameless(dice.roll(10) == 0)
+        .login_accepted(dice.roll(4) == 0)
 }
 
 fn ask(dice: &mut Dice) -> LeaseRequest {
-    let ask = match dice.roll(2) {
-        0 => LeaseRequest::per_request(),
-        _ => LeaseRequest::new(format!("k{}", dice.roll(8))).windowed(dice.of(&[
-            Duration::ZERO,
-            secs(60),
-            Duration::MAX,
-        ])),
+    let key = format!("k{}", dice.roll(8));
+    let ask = match dice.roll(6) {
+        0 | 1 => LeaseRequest::per_request(),
+        2 => LeaseRequest::identity(key),
+        3 => LeaseRequest::per_request().affinity(Affinity::RoundRobin),
+        _ => LeaseRequest::new(key)
+            .windowed(dice.of(&[Duration::ZERO, secs(60), secs(600), Duration::MAX]))
+            .affinity(dice.of(&[Affinity::Key, Affinity::Key, Affinity::Origin, Affinity::RoundRobin]))
+            .scope(dice.of(&[Scope::PerOrigin, Scope::AllOrigins])),
     };
+    let ask = match dice.roll(4) {
+        0 => ask.on_loss(dice.of(&[OnLoss::Move, OnLoss::Wait, OnLoss::Fail])),
+        1 => ask.generation(u32::try_from(dice.roll(3)).unwrap()),
+        2 => ask.max_uses(NonZeroU32::new(1 + u32::try_from(dice.roll(3)).unwrap()).unwrap()),
+        _ => ask,
+    };
+    let ask = if dice.roll(6) == 0 { ask.exclusive() } else { ask };
     ask.deadline(dice.of(&[Duration::ZERO, secs(1), secs(120), Duration::MAX]))
 }
 
@@ -58,26 +73,61 @@ fn live(dice: &mut Dice) -> World {
         leases: 1 + dice.roll(40),
         minted: 1 + dice.roll(6),
     };
-    let count = 1 + u16::try_from(dice.roll(70)).unwrap();
+    let most = dice.of(&[3, 70]);
+    let count = 1 + u16::try_from(dice.roll(most)).unwrap();
     let mut world = config(count);
     world.bounds = bounds;
     if dice.roll(2) == 0 {
         let gateway = Gateway::parse("http://u-{session}:p@gw.test:1").unwrap();
         world.gateways.push(gateway.sessions(NonZeroU32::new(3).unwrap()));
+        let behind_the_same = Gateway::parse("http://w-{session}:p@gw.test:1").unwrap();
+        world.gateways.push(behind_the_same.digits().sessions(NonZeroU32::new(2).unwrap()));
     }
     if dice.roll(4) == 0 {
         world.gateways.push(Gateway::rotating("http://u:p@rot.test:1").unwrap());
     }
+    let (listed, gateways) = (world.exits.clone(), world.gateways.clone());
+    let total = usize::from(count) + gateways.iter().map(|gateway| gateway.slots() as usize).sum::<usize>();
     let mut world = World::new(world);
     let (mut out, mut old): (Vec<Grant>, Vec<Receipt>) = Default::default();
-    for _ in 0..3_000 {
-        match dice.roll(7) {
+    for step in 0..3_000 {
+        if step % 16 == 0 {
+            world.fleet.pool.check();
+        }
+        match dice.roll(8) {
             0..=2 => {
                 let mut ask = ask(dice);
                 for receipt in old.iter().rev().take(dice.roll(4)) {
                     ask.trail.record(receipt.exit, &evidence(dice), dice.roll(2) == 0);
                 }
-                out.extend(world.at(&format!("{}.test", dice.roll(7)), &ask));
+                if ask.contradiction().is_some() {
+                    continue;
+                }
+                match world.at(&format!("{}.test", dice.roll(7)), &ask) {
+                    Ok(grant) => out.push(grant),
+                    Err(Refusal::NoUsableExit { retry_at, counts }) => {
+                        let wait = retry_at.since(world.now);
+                        assert!(retry_at >= world.now && wait <= secs(4_500), "{wait:?}");
+                        let own = ask.granularity != Granularity::PerRequest;
+                        let said = counts.total() as usize;
+                        assert!(said == total || (own && said == 1), "{counts:?} of {total}: {ask:?}");
+                    }
+                    Err(_) => {}
+                }
+                if let Some(receipt) = old.last() {
+                    let question = RetryAsk {
+                        receipt: *receipt,
+                        evidence: evidence(dice),
+                        ask: &ask,
+                        repeatable: dice.roll(2) == 0,
+                        replayable: true,
+                        deadline: world.now + ask.deadline,
+                    };
+                    if let Verdict::Retry { delay, .. } = world.fleet.retry(world.now, &question) {
+                        assert!(delay <= ask.deadline);
+                    }
+                    world.fleet.soonest(world.now, &question);
+                }
             }
             3 | 4 if !out.is_empty() => {
                 let grant = &out[dice.roll(out.len())];
@@ -96,6 +146,22 @@ fn live(dice: &mut Dice) -> World {
                 world.fleet.report(world.now, &grant.receipt, &late, said.as_ref());
                 old.push(grant.receipt);
             }
+            6 => match dice.roll(40) {
+                0 => world.fleet.resume(world.now),
+                1 | 2 => {
+                    world.fleet.quarantine(listed[dice.roll(listed.len())].id(), true);
+                }
+                3 | 4 => {
+                    world.fleet.quarantine(listed[dice.roll(listed.len())].id(), false);
+                }
+                5 => {
+                    world.fleet.set_exit(world.now, &listed[dice.roll(listed.len())]);
+                }
+                6 if !gateways.is_empty() => {
+                    world.fleet.set_gateway(world.now, &gateways[dice.roll(gateways.len())]);
+                }
+                _ => {}
+            },
             _ => {
                 world.pass(dice.of(&[
                     Duration::ZERO,
@@ -108,6 +174,8 @@ fn live(dice: &mut Dice) -> World {
         }
     }
     out.iter().for_each(|grant| world.end(grant));
+    listed.iter().for_each(|exit| assert!(world.fleet.quarantine(exit.id(), false)));
+    world.fleet.pool.check();
     world
 }
 
@@ -118,10 +186,22 @@ fn nothing_leaks_and_nothing_wedges() {
         let snapshot = world.snapshot();
         assert_eq!((snapshot.in_flight, snapshot.exits_in_use), (0, 0), "round {round}");
         world.pass(secs(86_400));
+        world.fleet.resume(world.now);
         for origin in 0..7 {
-            let grant = world.at(&format!("{origin}.test"), &LeaseRequest::per_request());
-            let grant = grant.unwrap_or_else(|refusal| panic!("round {round}: a day later {refusal:?}"));
-            world.finish(&grant, Outcome::Ok);
+            // A refused login that is cleared is a fault of its exit, which may have been its last.
+            let served = (0..3).any(|_| {
+                match world.at(&format!("{origin}.test"), &LeaseRequest::per_request()) {
+                    Ok(grant) => world.finish(&grant, Evidence::of(Outcome::Ok).login_accepted(true)),
+                    Err(Refusal::NoUsableExit { counts, .. }) if counts.reserved == counts.total() => {}
+                    Err(Refusal::NoUsableExit { retry_at, .. }) => {
+                        world.now = retry_at;
+                        return false;
+                    }
+                    Err(refusal) => panic!("round {round}: a day later {refusal:?}"),
+                }
+                true
+            });
+            assert!(served, "round {round}: refused a day later");
         }
     }
 }

@@ -308,3 +308,52 @@ fn b22_a_snapshot_reads_as_a_table_with_the_multipliers_band() {
         "{table}"
     );
 }
+
+#[test]
+fn an_overloaded_listed_exit_is_left_alone_and_what_holds_it_stays() {
+    let mut world = World::of(3);
+    let ask = LeaseRequest::identity("account");
+    let held = world.once(&ask, Outcome::Ok).receipt.exit;
+    for doublings in 0..8 {
+        let grant = world.lease(&ask);
+        world.finish(&grant, overloaded(None));
+        let Err(Refusal::NoUsableExit { counts, retry_at }) = world.at("a.test", &ask) else {
+            panic!("an overload is no loss")
+        };
+        assert_eq!((counts.held, counts.total()), (1, 1));
+        let rest = retry_at.since(world.now).as_secs_f64() / (0.25 * f64::from(1 << doublings)).min(15.0);
+        assert!((1.0..=1.25).contains(&rest), "{rest}");
+        world.now = retry_at;
+        assert_eq!(world.snapshot().exits.dead, 0);
+    }
+    assert_eq!(world.once(&ask, Outcome::Ok).receipt.exit, held);
+}
+
+#[test]
+fn an_exit_that_wants_a_login_and_has_none_is_not_asked_for_ever() {
+    let mut world = World::of(1);
+    let mut billed = 0;
+    for _ in 0..1_000 {
+        if let Ok(grant) = world.at("a.test", &per()) {
+            world.finish(&grant, REJECTED);
+            billed += 1;
+        }
+        world.pass(secs(1));
+    }
+    assert_eq!(billed, 2);
+    assert_eq!(world.at("a.test", &per()).unwrap_err(), Refusal::FleetStopped);
+}
+
+#[test]
+fn that_a_login_works_again_is_told_also_where_the_doubting_session_is_gone() {
+    let mut world = World::new(gateway());
+    let ask = LeaseRequest::new("k").max_uses(NonZeroU32::MIN);
+    let grant = world.lease(&ask);
+    world.finish(&grant, REJECTED);
+    let trial = world.pass(secs(1)).lease(&ask);
+    assert_ne!(trial.receipt.exit, grant.receipt.exit, "one use each");
+    world.finish(&trial, accepted(Outcome::Ok));
+    let (notice, exit) = world.fleet.poll_notice().unwrap();
+    assert!(matches!(notice, Notice::CredentialResumed { .. }));
+    assert_eq!(exit, grant.receipt.exit);
+}

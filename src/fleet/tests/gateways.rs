@@ -186,3 +186,49 @@ fn slots_and_listed_exits_share_one_pool() {
     let turns: HashSet<_> = (0..30).map(|_| world.once(&by_uses, Outcome::Ok).receipt.exit).collect();
     assert!(turns.len() > 8);
 }
+
+#[test]
+fn a_new_password_changes_nothing_but_the_password() {
+    let renewed = || Gateway::parse("http://user-{session}:new@gw.test:7000").unwrap();
+    let shapes = [gateway().token_length(12).unwrap().lifetime(secs(900)), gateway().digits(), slots(3)];
+    for gateway in shapes {
+        let mut world = world(gateway);
+        let ask = LeaseRequest::new("k").windowed(secs(900));
+        let before = world.once(&ask, Outcome::Ok);
+        let slots = |world: &mut World| -> HashSet<_> {
+            (0..3_000).map(|_| user(&world.once(&LeaseRequest::per_request(), Outcome::Ok))).collect()
+        };
+        let all = slots(&mut world);
+        assert!(world.fleet.set_gateway(world.now, &renewed()));
+        let after = world.once(&ask, Outcome::Ok);
+        assert_eq!((user(&after), after.receipt.exit), (user(&before), before.receipt.exit));
+        assert_eq!(after.route.credential().unwrap().password(), "new");
+        assert_eq!(slots(&mut world), all);
+    }
+    let mut world = world(gateway().lifetime(secs(600)));
+    assert!(world.fleet.set_gateway(world.now, &renewed()));
+    assert!(
+        world.at("a.test", &LeaseRequest::identity("k")).is_err(),
+        "its sessions live no longer than before"
+    );
+}
+
+#[test]
+fn a_gateway_is_not_replaced_by_one_of_another_kind() {
+    let sessions = Gateway::parse("http://u:{session}@gw.test:7000").unwrap();
+    let rotating = Gateway::rotating("http://u:pw@gw.test:7000").unwrap();
+    for (one, other) in [(&sessions, &rotating), (&rotating, &sessions)] {
+        let mut world = world(one.clone());
+        assert!(!world.fleet.set_gateway(world.now, other));
+    }
+}
+
+#[test]
+fn a_gateway_that_rotates_is_asked_again_for_a_request_that_was_refused() {
+    let mut world = world(Gateway::rotating("http://u:p@rot.test:1").unwrap());
+    let mut ask = LeaseRequest::per_request();
+    for _ in 0..6 {
+        let grant = world.once(&ask, BLOCKED);
+        ask.trail.record(grant.receipt.exit, &BLOCKED.into(), grant.receipt.charged);
+    }
+}

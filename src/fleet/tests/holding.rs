@@ -265,3 +265,63 @@ fn a19_price_checks_a_crawl_and_logins_share_one_scheduler_and_one_burn_list() {
         assert_eq!(exit_of(&mut world, "a.test", &LeaseRequest::identity("account")), login);
     }
 }
+
+#[test]
+fn a_window_never_moves_an_exit_for_life_of_the_same_key() {
+    let mut world = World::of(50);
+    let life = LeaseRequest::identity("k");
+    let window = LeaseRequest::new("k").scope(Scope::AllOrigins).windowed(secs(60));
+    let first = exit_of(&mut world, "a.test", &life);
+    for _ in 0..20 {
+        exit_of(world.pass(secs(60)), "a.test", &window);
+        assert_eq!(exit_of(&mut world, "a.test", &life), first);
+    }
+}
+
+#[test]
+fn an_exit_for_life_is_held_for_life() {
+    let mut world = World::of(50);
+    let ask = |n: usize| LeaseRequest::identity(format!("k{n}"));
+    let before: Vec<_> = (0..500).map(|n| exit_of(&mut world, "a.test", &ask(n))).collect();
+    for _ in 0..10 {
+        world.pass(secs(5 * 365 * 86_400));
+        let after: Vec<_> = (0..500).map(|n| exit_of(&mut world, "a.test", &ask(n))).collect();
+        assert_eq!(before.iter().zip(&after).filter(|(before, after)| before != after).count(), 0);
+    }
+}
+
+#[test]
+fn an_exclusive_exit_is_nobody_elses_whatever_the_length_of_the_window() {
+    let mut world = World::of(1);
+    let ask = |length| LeaseRequest::new("k").windowed(secs(length)).exclusive();
+    exit_of(&mut world, "a.test", &ask(1));
+    world.pass(secs(2));
+    exit_of(&mut world, "a.test", &ask(36_000));
+    world.pass(secs(1));
+    let other = world.at("a.test", &LeaseRequest::per_request());
+    assert!(matches!(other, Err(Refusal::NoUsableExit { counts, .. }) if counts.reserved == 1), "{other:?}");
+}
+
+#[test]
+fn who_waits_for_an_exit_that_a_person_keeps_out_is_told_so() {
+    let mut world = World::of(3);
+    let ask = fixed(Affinity::Key);
+    let held = exit_of(&mut world, "a.test", &ask);
+    world.fleet.quarantine(held, true);
+    let Err(Refusal::NoUsableExit { counts, .. }) = world.at("a.test", &ask) else { panic!("it is out") };
+    assert_eq!((counts.quarantined, counts.total()), (1, 1));
+}
+
+#[test]
+fn a_forgotten_origin_leaves_no_exit_reserved() {
+    let mut config = config(4);
+    config.bounds.origins = 2;
+    let mut world = World::new(config);
+    let ask = fixed(Affinity::Origin).exclusive();
+    let first = exit_of(&mut world, "a.test", &ask);
+    for n in 0..20 {
+        exit_of(world.pass(secs(1)), &format!("{n}.test"), &LeaseRequest::per_request());
+        exit_of(world.pass(secs(1)), &format!("x{n}.test"), &LeaseRequest::per_request());
+        assert_eq!(exit_of(&mut world, "a.test", &ask), first, "after {n} others");
+    }
+}

@@ -102,3 +102,11 @@ fn to_ask_who_is_next_changes_no_choice() {
         assert_eq!(grant.receipt.exit, quiet.once(&ask, Outcome::Ok).receipt.exit);
     }
 }
+
+#[test]
+fn a_lost_identity_stops_and_is_not_waited_for() {
+    let mut world = World::of(3);
+    let ask = LeaseRequest::identity("account").deadline(Duration::MAX).patience(Duration::MAX);
+    let grant = world.once(&ask, BLOCKED);
+    assert_eq!(verdict(&mut world, &grant, &ask, BLOCKED), Verdict::Stop(Why::NoUsableExit));
+}

@@ -1,0 +1,58 @@
+//! What must hold between the tables, whatever has happened. For tests that do anything in any order.
+
+use super::Pool;
+use super::exits::ExitIx;
+use super::gate::State;
+use super::timers::Due;
+
+impl Pool {
+    /// Panics if two tables disagree.
+    pub(crate) fn check(&self) {
+        for index in 0..self.exits.len() {
+            self.check_fixed(index);
+        }
+        let all = self.exits.minted.iter().all(|record| record.bound > 0 || record.in_flight > 0);
+        assert!(all, "a minted exit that nothing holds and nothing rides");
+        let minted = |exit| matches!(exit, ExitIx::Minted(_));
+        let bound: u32 = self.exits.minted.iter().map(|record| record.bound).sum();
+        assert_eq!(self.bindings.iter().filter(|binding| minted(binding.exit)).count(), bound as usize);
+        for pair in self.pairs.iter() {
+            let Some(origin) = self.origins.get(pair.origin) else { continue };
+            let Some(index) = pair.exit.index() else { continue };
+            assert_eq!(origin.benched.contains(index), !pair.gate.state().admits());
+            if let State::Resting { until } = pair.gate.state() {
+                assert!(origin.resting.contains(&(until, pair.exit)));
+            }
+        }
+        for origin in self.origins.iter() {
+            assert!(origin.resting.len() <= origin.benched.len() as usize);
+        }
+        let riding = |record: &&super::ExitRecord| record.in_flight > 0;
+        let in_use =
+            self.exits.fixed.iter().filter(riding).count() + self.exits.minted.iter().filter(riding).count();
+        assert_eq!(in_use, self.in_use as usize);
+    }
+
+    fn check_fixed(&self, index: usize) {
+        let (exit, record) = (ExitIx::at(index), &self.exits.fixed[index]);
+        let parents = || record.parents.iter().flatten().map(|ix| self.parents.get(*ix).unwrap());
+        let shut = parents().filter(|parent| !parent.gate.state().admits()).count();
+        assert_eq!(usize::from(record.barred), shut + usize::from(record.quarantined));
+        assert_eq!(self.barred.contains(index), record.barred > 0);
+        let state = record.gate.state();
+        assert_eq!(self.down.contains(index), !state.admits());
+        if let State::Resting { until } = state {
+            assert!(self.dead.contains(&(until, exit)));
+        }
+        if let Some(due) = state.due_at() {
+            assert!(self.timers.has(due, Due::Exit(exit)));
+        }
+        assert_eq!(self.owned.contains(index), record.owner.is_some());
+        if let Some((owner, until)) = record.owner {
+            assert_eq!(self.bindings.get(owner).map(|binding| binding.exit), Some(exit), "a ghost owns it");
+            assert!(self.timers.has(until, Due::Owner(exit)));
+        }
+        let bound = self.bindings.iter().filter(|binding| binding.exit == exit).count();
+        assert_eq!(bound, record.bound as usize);
+    }
+}
