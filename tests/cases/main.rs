@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod failover;
 mod placement;
+mod rests;
 mod shop;
 mod stacks;
