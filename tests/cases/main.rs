@@ -3,8 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod cancel;
 mod failover;
 mod placement;
+mod redirects;
 mod rests;
 mod shop;
 mod stacks;
