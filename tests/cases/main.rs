@@ -3,10 +3,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod attempts;
 mod cancel;
 mod failover;
 mod placement;
 mod redirects;
+mod repeats;
 mod rests;
 mod shop;
 mod stacks;
