@@ -6,6 +6,8 @@
 mod attempts;
 mod cancel;
 mod failover;
+mod hints;
+mod jitter;
 mod placement;
 mod redirects;
 mod repeats;
