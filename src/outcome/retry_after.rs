@@ -19,11 +19,15 @@ impl RetryAfter {
 
     /// Reads `Retry-After`: whole seconds, or an HTTP date measured against the response's own `Date`, else against `now`.
     ///
-    /// A date that has passed is no wait at all. What is negative, fractional or no date is not a hint: `None`. A number
+    /// Of several lines the longest wait holds. A date that has passed is no wait at all. What is negative, fractional or no date is not a hint: `None`. A number
     /// too large to count is the longest wait there is.
     #[must_use]
     pub fn from_headers(headers: &HeaderMap, now: SystemTime) -> Option<Self> {
-        let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+        headers.get_all(RETRY_AFTER).iter().filter_map(|value| Self::one(headers, value, now)).max()
+    }
+
+    fn one(headers: &HeaderMap, value: &http::HeaderValue, now: SystemTime) -> Option<Self> {
+        let value = value.to_str().ok()?.trim();
         if value.is_empty() {
             return None;
         }

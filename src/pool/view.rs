@@ -136,7 +136,7 @@ impl View<'_> {
             gateway => self.record.prior(self.now, gateway),
         };
         let pair = self.pool.pairs.at(exit, self.origin);
-        let heat = pair.map_or(prior, |pair| pair.heat.rate(self.now, prior));
+        let heat = pair.map_or(prior, |pair| pair.heat.rate(self.now, prior)).max(prior);
         (heat + FLOOR) * (record.map_or(0, |record| record.in_flight) + 1) as f32
     }
 

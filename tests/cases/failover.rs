@@ -148,3 +148,20 @@ async fn te_112_a_key_stays_where_it_went_when_its_first_exit_is_back() {
     let lease = shop.scheduler.lease(&key().origin("shop.test")).unwrap();
     assert_eq!((lease.reason(), lease.generation()), (Reason::Bound, Some(1)), "it moved once");
 }
+
+#[tokio::test(start_paused = true)]
+async fn te_045_an_identity_fails_and_uses_no_other_exit() {
+    let shop = Shop::of(Lab::builder().fine(4));
+    let ask = LeaseRequest::identity("k");
+    let held = shop.place(shop.fetch(ask.clone()).await.unwrap().1.exit());
+    shop.world.exit(held).kill();
+    let first = shop.fetch(ask.clone()).await.unwrap_err();
+    assert_eq!(first.outcome(), Some(Outcome::ProxyError { phase: Phase::ExitTcp }));
+    assert!(first.attempts().iter().all(|attempt| shop.place(attempt.exit) == held), "{first:?}");
+    for _ in 1..10 {
+        let error = shop.fetch(ask.clone()).await.unwrap_err();
+        let Some(LeaseError::Moved { from, generation, .. }) = error.refusal() else { panic!("{error:?}") };
+        assert_eq!((shop.place(*from), *generation), (held, 1));
+    }
+    assert_eq!(shop.seen(), [held], "nothing more was sent");
+}

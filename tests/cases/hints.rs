@@ -227,3 +227,18 @@ fn te_132_no_bytes_make_the_parser_panic_or_wait_for_ever() {
         date[at] = was;
     }
 }
+
+#[test]
+fn te_014_of_two_lines_the_longer_wait_holds() {
+    let headers = |values: [&'static str; 2]| {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(RETRY_AFTER, HeaderValue::from_static(value));
+        }
+        RetryAfter::from_headers(&headers, noon()).map(RetryAfter::wait)
+    };
+    assert_eq!(headers(["5", "10"]), Some(secs(10)));
+    assert_eq!(headers(["10", "5"]), Some(secs(10)));
+    assert_eq!(headers(["soon", "5"]), Some(secs(5)));
+    assert_eq!(headers(["soon", "later"]), None);
+}

@@ -1,6 +1,7 @@
 //! Exits that rest: for how long, how many, and who comes back.
 
 use crate::shop::*;
+use std::collections::HashSet;
 use std::num::NonZeroU32;
 use std::time::Duration;
 use tower_egress::lab::Lab;
@@ -170,4 +171,25 @@ async fn te_138_uses_bound_a_turn_and_exhaust_no_exit() {
         lease.report(Outcome::Ok);
     }
     assert_eq!(scheduler.snapshot().refusals.no_usable_exit, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn te_066_every_exit_comes_back_after_the_site_has_recovered() {
+    let shop = Shop::of(Lab::builder().refused(4));
+    while shop.fetch(ask()).await.is_ok() {}
+    assert_eq!(shop.scheduler.snapshot().origins[0].benched, 4);
+    tokio::time::advance(secs(5)).await;
+    (0..4).for_each(|exit| shop.world.origin().pardon(shop.world.exit(exit).source()));
+    let (start, mut first, mut back) = (now(), None, HashSet::new());
+    while back.len() < 4 {
+        assert!(now() - start < secs(300), "back so far: {back:?}");
+        if let Ok((status, served)) = shop.fetch(ask()).await {
+            assert_eq!(status, 200);
+            first.get_or_insert_with(|| now() - start);
+            back.insert(shop.place(served.exit()));
+        }
+        tokio::time::advance(secs(1)).await;
+    }
+    assert!(first.unwrap() <= secs(34), "a first rest is at most 37.5 s: {first:?}");
+    assert_eq!(shop.scheduler.snapshot().origins[0].benched, 0);
 }
