@@ -232,3 +232,18 @@ fn a_gateway_that_rotates_is_asked_again_for_a_request_that_was_refused() {
         ask.trail.record(grant.receipt.exit, &BLOCKED.into(), grant.receipt.charged);
     }
 }
+
+#[test]
+fn c01_a_full_table_forgets_windows_before_identities_and_what_was_burned() {
+    let mut config = with(vec![slots(2)], 0);
+    config.bounds.minted = 4;
+    let mut world = World::new(config);
+    let identity = LeaseRequest::identity("account").on_loss(crate::request::OnLoss::Move);
+    let burned = world.once(&identity, BLOCKED);
+    let held = world.once(&identity, Outcome::Ok);
+    assert_ne!(user(&burned), user(&held));
+    for n in 0..20 {
+        world.pass(secs(1)).once(&LeaseRequest::new(format!("k{n}")), Outcome::Ok);
+    }
+    assert_eq!(user(&world.lease(&identity)), user(&held));
+}
