@@ -324,3 +324,21 @@ fn that_a_login_works_again_is_told_also_where_the_doubting_session_is_gone() {
     assert!(matches!(notice, Notice::CredentialResumed { .. }));
     assert_eq!(exit, grant.receipt.exit);
 }
+
+#[test]
+fn an_exit_whose_trial_shows_that_its_login_is_right_is_not_dead_again() {
+    let mut world = World::new(FleetConfig {
+        exits: ExitList::parse("gw.test:1:u:p").unwrap().into_iter().collect(),
+        ..config(1)
+    });
+    for _ in 0..3 {
+        world.once(&per(), REFUSED);
+    }
+    world.pass(secs(6));
+    let trial = world.lease(&per());
+    assert!(trial.trial);
+    world.finish(&trial, REJECTED);
+    let trial = world.pass(secs(1)).lease(&per());
+    world.finish(&trial, accepted(Outcome::Ok));
+    assert_eq!(world.snapshot().exits.dead, 0);
+}
