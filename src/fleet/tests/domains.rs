@@ -342,3 +342,19 @@ fn an_exit_whose_trial_shows_that_its_login_is_right_is_not_dead_again() {
     world.finish(&trial, accepted(Outcome::Ok));
     assert_eq!(world.snapshot().exits.dead, 0);
 }
+
+#[test]
+fn what_this_request_may_not_use_says_nothing_of_when_to_ask_again() {
+    let mut world = World::new(two_gateways());
+    let grant = world.lease(&per());
+    world.finish(&grant, overloaded(Some(20)));
+    let mut ask = per();
+    for _ in 0..16 {
+        let grant = world.lease(&ask);
+        ask.trail.record(grant.receipt.exit, &BLOCKED.into(), false);
+        world.finish(&grant, Outcome::Ok);
+    }
+    let Err(Refusal::NoUsableExit { retry_at, counts }) = world.at("a.test", &ask) else { panic!("none") };
+    assert_eq!((counts.avoided, counts.held), (16, 16));
+    assert!(retry_at.since(world.now) >= secs(20), "{:?}", retry_at.since(world.now));
+}
