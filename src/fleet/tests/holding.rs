@@ -340,3 +340,17 @@ fn a_refusal_counts_each_exit_under_its_own_reason_and_waits_for_no_longer_than_
     assert_eq!((counts.avoided, counts.cooling, counts.reserved), (0, 2, 1));
     assert!(retry_at.since(world.now) <= secs(60), "{:?}", retry_at.since(world.now));
 }
+
+#[test]
+fn a03_a_lost_turn_is_a_turn() {
+    let mut world = World::of(5);
+    let ask = LeaseRequest::new("any").affinity(Affinity::RoundRobin).windowed(secs(60));
+    let mut turns = Vec::new();
+    for _ in 0..5 {
+        turns.push(world.once(&ask, BLOCKED).receipt.exit);
+        turns.push(world.once(&ask, Outcome::Ok).receipt.exit);
+        world.pass(secs(3_600));
+    }
+    assert_eq!(turns[..5].iter().collect::<HashSet<_>>().len(), 5, "{turns:?}");
+    assert_eq!(turns[..5], turns[5..]);
+}
