@@ -92,6 +92,9 @@ where
                         }
                     };
                     let evidence = status::head(parts.status, &parts.headers, tunnelled, handle.wall_now());
+                    // A tunnel that was opened for this attempt has let the login in.
+                    let let_in = tunnelled && handle.route().is_fresh();
+                    let evidence = evidence.login_accepted(evidence.login_accepted || let_in);
                     handle.report(evidence);
                     if !drain::wants(&evidence) || body.is_end_stream() {
                         state.set(State::Done);
