@@ -91,7 +91,9 @@ where
                             return Poll::Ready(Err(failed(error, &handle)));
                         }
                     };
-                    let over = parts.extensions.get().copied().unwrap_or(Connection::Kept);
+                    // A client that does not say what it used was at least told to use a connection of its own.
+                    let told = if handle.route().is_fresh() { Connection::New } else { Connection::Kept };
+                    let over = parts.extensions.get().copied().unwrap_or(told);
                     let carried = status::Carried { tunnelled, over };
                     let evidence = status::head(parts.status, &parts.headers, carried, handle.wall_now());
                     handle.report(evidence);

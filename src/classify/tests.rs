@@ -210,3 +210,25 @@ async fn what_carried_an_answer_is_read_beside_it() {
         assert_eq!(tunnelled(carried).await.login_accepted, proven, "{carried:?}");
     }
 }
+
+#[tokio::test]
+async fn an_answer_through_a_tunnel_of_its_own_clears_a_doubted_login() {
+    use crate::{ExitList, Scheduler};
+    use crate::{classify::ClassifyLayer, lease::LeaseLayer, request::LeaseRequest};
+    use tower::{Layer, ServiceExt};
+
+    let exits = ExitList::parse("gw.test:1:u:p").unwrap();
+    let scheduler = Scheduler::builder().exits(exits).build().unwrap();
+    let ask = LeaseRequest::per_request().origin("a.test");
+    scheduler.lease(&ask).unwrap().report(Outcome::AuthError { reason: AuthReason::Rejected });
+    tokio::time::sleep(Duration::from_millis(2)).await;
+    let client = tower::service_fn(|_: http::Request<crate::Body>| async {
+        Ok::<_, tower::BoxError>(Response::new(http_body_util::Empty::<Bytes>::new()))
+    });
+    let stack = LeaseLayer::new(&scheduler).layer(ClassifyLayer::new().layer(client));
+    let mut request = http::Request::get("https://a.test/").body(crate::Body::empty()).unwrap();
+    request.extensions_mut().insert(LeaseRequest::per_request());
+    drop(ServiceExt::oneshot(stack, request).await.unwrap());
+    let (one, two) = (scheduler.lease(&ask).unwrap(), scheduler.lease(&ask));
+    assert!(two.is_ok(), "the login is right, so {} goes on at once", one.exit());
+}

@@ -139,8 +139,7 @@ impl Fleet {
         for _ in 0..TICKS {
             match self.pool.choose(now, ask, origin) {
                 Err(NoExit::Unusable { .. }) if self.pool.tick(now) => {}
-                Err(_) => break,
-                Ok(choice) => return Ok(choice),
+                chosen => return chosen,
             }
         }
         self.pool.choose(now, ask, origin)

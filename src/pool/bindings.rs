@@ -138,6 +138,11 @@ impl Binding {
         Holder { kind: self.kind, life: self.life, name: self.name.as_str(), place: self.place }
     }
 
+    /// What is forgotten first. What is held for life would change its exit silently, and what has lost one could get it back.
+    fn worth(&self) -> (bool, Time) {
+        (self.life || self.generation > 0, self.last_used)
+    }
+
     pub(super) const fn touch(&mut self, now: Time) {
         self.uses = self.uses.saturating_add(1);
         self.last_used = now;
@@ -236,7 +241,7 @@ impl Bindings {
     /// Forgets the least recently used of a few bindings whose exit suits.
     pub(super) fn forget(&mut self, suits: impl Fn(ExitIx) -> bool) -> Option<(BindingIx, ExitIx)> {
         // Four looks: where most bindings hold something else, one may see none that suits.
-        let rank = |binding: &Binding| suits(binding.exit).then_some(binding.last_used);
+        let rank = |binding: &Binding| suits(binding.exit).then_some(binding.worth());
         let (slot, gone) = (0..4).find_map(|_| self.slab.evict(LOOK * 4, rank))?;
         self.by_holder.remove(&gone.holder());
         Some((BindingIx(slot), gone.exit))
@@ -246,7 +251,7 @@ impl Bindings {
         if !self.slab.is_full() {
             return None;
         }
-        let (slot, gone) = self.slab.evict(LOOK, |binding| Some(binding.last_used))?;
+        let (slot, gone) = self.slab.evict(LOOK, |binding| Some(binding.worth()))?;
         self.by_holder.remove(&gone.holder());
         Some((BindingIx(slot), gone.exit))
     }

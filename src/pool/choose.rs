@@ -8,7 +8,7 @@ use super::reason::Reason;
 use super::view::View;
 use crate::error::UnusableCounts;
 use crate::exit::ExitId;
-use crate::request::{Granularity, LeaseRequest, Time};
+use crate::request::{Affinity, Granularity, LeaseRequest, Time};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choice {
@@ -134,7 +134,7 @@ impl Pool {
                 Some((exit, Some((ix, generation))))
             }
             Hold::Bind(place) => {
-                if choice.reason == Reason::Turn {
+                if ask.affinity == Affinity::RoundRobin {
                     self.next_turn(exit);
                 }
                 let ix = self.rebind(now, ask, origin, place, exit)?;

@@ -218,7 +218,7 @@ impl Pool {
     pub(crate) fn leave(&mut self, receipt: &Receipt, good: bool) {
         let (exit, origin) = receipt.at;
         if let Some(record) = self.exits.get_mut(exit) {
-            if good {
+            if good && record.id() == receipt.exit {
                 record.clear_faults();
             }
             record.in_flight = record.in_flight.saturating_sub(1);
@@ -240,7 +240,7 @@ impl Pool {
     /// An attempt ended well, its body included: earlier faults were not the exit's, and the origin works.
     pub(crate) fn ended_well(&mut self, receipt: &Receipt) {
         let (exit, origin) = receipt.at;
-        if let Some(record) = self.exits.get_mut(exit) {
+        if let Some(record) = self.exits.get_mut(exit).filter(|record| record.id() == receipt.exit) {
             record.clear_faults();
         }
         if let Some(record) = self.origins.get_mut(origin) {

@@ -242,7 +242,10 @@ impl Pool {
         // The login is right after all: then the refusal was a fault of the exit that made it.
         if let Some(Some((exit, id))) = cleared {
             self.notices.push(Notice::CredentialResumed { by: id });
-            self.fault(now, exit, by, 1.0);
+            // On trial it has just shown that it works, or is about to.
+            if self.exits.get(exit).is_some_and(|record| record.gate.is_open()) {
+                self.fault(now, exit, by, 1.0);
+            }
         }
     }
 

@@ -118,8 +118,10 @@ impl ExitTable {
 
     /// The parents of a gateway's exits.
     pub(super) fn parents_of(&self, gateway: GatewayIx) -> [Option<ParentIx>; 2] {
-        let of = |record: &&ExitRecord| record.source.gateway() == Some(gateway);
-        self.fixed.iter().find(of).map_or([None; 2], |record| record.parents)
+        // Gateways stand behind all listed exits, in order.
+        let before = |record: &ExitRecord| record.source.gateway() < Some(gateway);
+        let first = self.fixed.partition_point(before);
+        self.fixed.get(first).map_or([None; 2], |record| record.parents)
     }
 
     #[inline]

@@ -15,7 +15,7 @@ const TRIAL: Duration = Duration::from_secs(1);
 impl View<'_> {
     /// For all exits. Each is counted once, under the first reason that holds.
     pub(super) fn unusable(&self) -> NoExit {
-        if self.pool.barred.len() > 0 {
+        if self.pool.barred.len() > 0 || self.pool.owned.len() > 0 {
             return self.unusable_one_by_one();
         }
         let pool = self.pool;
@@ -24,10 +24,8 @@ impl View<'_> {
         let mut counts = UnusableCounts::default();
         let left = count(pool.exits.len()).saturating_sub(down);
         counts.dead = dead;
-        counts.avoided = left.min(count(self.ask.trail.refused.len()));
-        let left = left - counts.avoided;
         let benched = left.min(self.record.benched.len());
-        counts.reserved = left - benched;
+        counts.avoided = left - benched;
         counts.cooling = benched.min(count(self.record.resting.len()));
         counts.on_trial = (down - dead) + (benched - counts.cooling);
         let rests = [pool.dead.first(), self.record.resting.first()];
@@ -37,7 +35,7 @@ impl View<'_> {
         NoExit::Unusable { retry_at: retry_at.max(self.now), counts }
     }
 
-    /// The same where gateways or logins are shut, which is rare: looks at each exit.
+    /// The same where gateways or logins are shut or somebody has exits alone, which is rare: looks at each exit.
     fn unusable_one_by_one(&self) -> NoExit {
         let pool = self.pool;
         let mut counts = UnusableCounts::default();
@@ -65,8 +63,15 @@ impl View<'_> {
                 (None, _) => match pair {
                     State::Resting { .. } => (&mut counts.cooling, pair),
                     pair if !pair.admits() => (&mut counts.on_trial, pair),
-                    _ if self.reserved(exit) => (&mut counts.reserved, State::Open),
-                    _ => (&mut counts.avoided, State::Open),
+                    _ if self.reserved(exit) => {
+                        let until = record.owner.map_or(self.now, |(_, until)| until);
+                        (&mut counts.reserved, State::Resting { until })
+                    }
+                    _ => {
+                        // No time makes it usable for this request.
+                        counts.avoided += 1;
+                        continue;
+                    }
                 },
             };
             *whose += 1;
@@ -82,7 +87,8 @@ impl View<'_> {
         {
             return NoExit::Stopped;
         }
-        NoExit::Unusable { retry_at: soonest.unwrap_or(self.now).max(self.now), counts }
+        let retry_at = soonest.unwrap_or(self.now + TRIAL).max(self.now);
+        NoExit::Unusable { retry_at, counts }
     }
 
     /// For the one exit that the request must have.

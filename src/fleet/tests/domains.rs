@@ -357,3 +357,37 @@ fn that_a_login_works_again_is_told_also_where_the_doubting_session_is_gone() {
     assert!(matches!(notice, Notice::CredentialResumed { .. }));
     assert_eq!(exit, grant.receipt.exit);
 }
+
+#[test]
+fn an_exit_whose_trial_shows_that_its_login_is_right_is_not_dead_again() {
+    let mut world = World::new(FleetConfig {
+        exits: ExitList::parse("gw.test:1:u:p").unwrap().into_iter().collect(),
+        ..config(1)
+    });
+    for _ in 0..3 {
+        world.once(&per(), REFUSED);
+    }
+    world.pass(secs(6));
+    let trial = world.lease(&per());
+    assert!(trial.trial);
+    world.finish(&trial, REJECTED);
+    let trial = world.pass(secs(1)).lease(&per());
+    world.finish(&trial, accepted(Outcome::Ok));
+    assert_eq!(world.snapshot().exits.dead, 0);
+}
+
+#[test]
+fn what_this_request_may_not_use_says_nothing_of_when_to_ask_again() {
+    let mut world = World::new(two_gateways());
+    let grant = world.lease(&per());
+    world.finish(&grant, overloaded(Some(20)));
+    let mut ask = per();
+    for _ in 0..16 {
+        let grant = world.lease(&ask);
+        ask.trail.record(grant.receipt.exit, &BLOCKED.into(), false);
+        world.finish(&grant, Outcome::Ok);
+    }
+    let Err(Refusal::NoUsableExit { retry_at, counts }) = world.at("a.test", &ask) else { panic!("none") };
+    assert_eq!((counts.avoided, counts.held), (16, 16));
+    assert!(retry_at.since(world.now) >= secs(20), "{:?}", retry_at.since(world.now));
+}

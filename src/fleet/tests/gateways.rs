@@ -232,3 +232,36 @@ fn a_gateway_that_rotates_is_asked_again_for_a_request_that_was_refused() {
         ask.trail.record(grant.receipt.exit, &BLOCKED.into(), grant.receipt.charged);
     }
 }
+
+#[test]
+fn c01_a_full_table_forgets_windows_before_identities_and_what_was_burned() {
+    let mut config = with(vec![slots(2)], 0);
+    config.bounds.minted = 4;
+    let mut world = World::new(config);
+    let identity = LeaseRequest::identity("account").on_loss(crate::request::OnLoss::Move);
+    let burned = world.once(&identity, BLOCKED);
+    let held = world.once(&identity, Outcome::Ok);
+    assert_ne!(user(&burned), user(&held));
+    for n in 0..20 {
+        world.pass(secs(1)).once(&LeaseRequest::new(format!("k{n}")), Outcome::Ok);
+    }
+    assert_eq!(user(&world.lease(&identity)), user(&held));
+}
+
+#[test]
+fn a_good_end_of_a_burned_token_says_nothing_of_the_one_in_its_place() {
+    let mut world = world(slots(1));
+    let old = world.lease(&LeaseRequest::per_request());
+    let burnt = world.lease(&LeaseRequest::per_request());
+    world.finish(&burnt, BLOCKED);
+    let at = |world: &mut World| world.at("b.test", &LeaseRequest::per_request());
+    let interrupted = Evidence::of(Outcome::ProxyError { phase: Phase::Tunnel });
+    for _ in 0..2 {
+        let grant = at(&mut world).unwrap();
+        world.finish(&grant, interrupted);
+    }
+    world.finish(&old, Outcome::Ok);
+    let grant = at(&mut world).unwrap();
+    world.finish(&grant, interrupted);
+    assert!(at(&mut world).is_err(), "three faults in a row of the new token");
+}

@@ -325,3 +325,32 @@ fn a_forgotten_origin_leaves_no_exit_reserved() {
         assert_eq!(exit_of(&mut world, "a.test", &ask), first, "after {n} others");
     }
 }
+
+#[test]
+fn a_refusal_counts_each_exit_under_its_own_reason_and_waits_for_no_longer_than_it_must() {
+    let mut world = World::of(3);
+    let own = LeaseRequest::new("k").windowed(secs(60)).exclusive();
+    exit_of(&mut world, "a.test", &own);
+    let mut ask = LeaseRequest::per_request();
+    ask.trail.record(Exit::parse("gone.test:1").unwrap().id(), &BLOCKED.into(), false);
+    for _ in 0..2 {
+        world.once(&LeaseRequest::per_request(), limited(Some(3_000)));
+    }
+    let Err(Refusal::NoUsableExit { retry_at, counts }) = world.at("a.test", &ask) else { panic!("none") };
+    assert_eq!((counts.avoided, counts.cooling, counts.reserved), (0, 2, 1));
+    assert!(retry_at.since(world.now) <= secs(60), "{:?}", retry_at.since(world.now));
+}
+
+#[test]
+fn a03_a_lost_turn_is_a_turn() {
+    let mut world = World::of(5);
+    let ask = LeaseRequest::new("any").affinity(Affinity::RoundRobin).windowed(secs(60));
+    let mut turns = Vec::new();
+    for _ in 0..5 {
+        turns.push(world.once(&ask, BLOCKED).receipt.exit);
+        turns.push(world.once(&ask, Outcome::Ok).receipt.exit);
+        world.pass(secs(3_600));
+    }
+    assert_eq!(turns[..5].iter().collect::<HashSet<_>>().len(), 5, "{turns:?}");
+    assert_eq!(turns[..5], turns[5..]);
+}
