@@ -34,7 +34,8 @@ impl Shared {
         let key =
             Key { exit: route.exit(), https: target.tls.is_some(), authority: target.authority.clone() };
 
-        if let Some(kept) = self.idle.checkout(&key, &route).await {
+        let kept = if route.is_fresh() { None } else { self.idle.checkout(&key, &route).await };
+        if let Some(kept) = kept {
             // What must not be sent twice takes no part in the race of a proxy's close with the next request. The new
             // connection takes the place of the kept one, so that such requests do not fill the pool.
             if key.https || is_repeatable(&request) {
@@ -95,7 +96,7 @@ impl Shared {
         key: Key,
         route: Route,
     ) -> Response<IncomingBody> {
-        let keep = keeps_alive(answer.version(), answer.headers());
+        let keep = !route.is_fresh() && keeps_alive(answer.version(), answer.headers());
         let idle = if keep { Arc::downgrade(&self.idle) } else { Weak::new() };
         answer.map(|body| IncomingBody::new(body, Held { connection, key, route, idle }))
     }
