@@ -211,7 +211,7 @@ async fn what_carried_an_answer_is_read_beside_it() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_answer_through_a_tunnel_of_its_own_clears_a_doubted_login() {
     use crate::{ExitList, Scheduler};
     use crate::{classify::ClassifyLayer, lease::LeaseLayer, request::LeaseRequest};
@@ -222,11 +222,11 @@ async fn an_answer_through_a_tunnel_of_its_own_clears_a_doubted_login() {
     let ask = LeaseRequest::per_request().origin("a.test");
     scheduler.lease(&ask).unwrap().report(Outcome::AuthError { reason: AuthReason::Rejected });
     tokio::time::sleep(Duration::from_millis(2)).await;
-    let client = tower::service_fn(|_: http::Request<crate::Body>| async {
+    let client = tower::service_fn(|_: Request<crate::Body>| async {
         Ok::<_, tower::BoxError>(Response::new(http_body_util::Empty::<Bytes>::new()))
     });
     let stack = LeaseLayer::new(&scheduler).layer(ClassifyLayer::new().layer(client));
-    let mut request = http::Request::get("https://a.test/").body(crate::Body::empty()).unwrap();
+    let mut request = Request::get("https://a.test/").body(crate::Body::empty()).unwrap();
     request.extensions_mut().insert(LeaseRequest::per_request());
     drop(ServiceExt::oneshot(stack, request).await.unwrap());
     let (one, two) = (scheduler.lease(&ask).unwrap(), scheduler.lease(&ask));

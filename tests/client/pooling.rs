@@ -3,7 +3,8 @@
 use crate::world::{Event, Pki, Proxy, accepted, get, text, within};
 use http_body_util::BodyExt as _;
 use std::time::Duration;
-use tower_egress::ExitClient;
+use tower_egress::exit::Gateway;
+use tower_egress::{ExitClient, LeaseRequest, Scheduler};
 
 #[tokio::test]
 async fn one_exit_and_origin_keep_one_connection() {
@@ -218,4 +219,18 @@ async fn on_many_threads_too_one_caller_needs_one_connection() {
         assert_eq!(text(get(&client, &proxy.route(), "http://shop.example/").await.unwrap()).await, "ok");
     }
     assert_eq!(accepted(&proxy.seen()), 1);
+}
+
+#[tokio::test]
+async fn a_gateway_that_rotates_is_given_a_connection_for_each_lease() {
+    let pki = Pki::new("shop.example");
+    let mut proxy = pki.proxy().await;
+    let client = pki.client();
+    let gateway = Gateway::rotating(&format!("http://u:p@{}", proxy.address())).unwrap();
+    let scheduler = Scheduler::builder().gateway(gateway).build().unwrap();
+    for _ in 0..3 {
+        let lease = scheduler.lease(&LeaseRequest::per_request().origin("shop.example")).unwrap();
+        assert_eq!(text(get(&client, lease.route(), "https://shop.example/").await.unwrap()).await, "ok");
+    }
+    assert_eq!(accepted(&proxy.seen()), 3);
 }
