@@ -80,6 +80,7 @@ impl Route {
     }
 
     /// The same way out, over a connection of its own.
+    #[cold]
     pub(crate) fn freshly(&self) -> Self {
         let Inner { exit, via, host, port, credential, .. } = &*self.0;
         Self::new(*exit, *via, host, *port, credential.clone(), true)

@@ -94,11 +94,11 @@ impl Fleet {
             Some((exit, binding)) => (exit, Some(binding), Reason::Bound),
             None => self.place(now, ask, origin)?,
         };
-        let Some(route) = self.pool.exit(exit).map(|exit| exit.route().clone()) else {
+        let id = LeaseId(self.leases);
+        let Some((route, entry)) = self.pool.enter(now, id, (exit, origin), now + ask.deadline) else {
             return Err(self.busy(now, "the exit went while it was chosen"));
         };
-        let id = LeaseId(self.leases);
-        let Entry { trial, fresh } = self.pool.enter(now, id, (exit, origin), now + ask.deadline);
+        let Entry { trial, fresh } = entry;
         let route = if fresh { route.freshly() } else { route };
         self.leases += 1;
         self.out += 1;
@@ -107,6 +107,7 @@ impl Fleet {
         Ok(Grant { receipt, route, reason, trial })
     }
 
+    #[inline(never)]
     fn place(&mut self, now: Time, ask: &LeaseRequest, origin: OriginIx) -> Result<Placed, Refusal> {
         let choice = self.choose(now, ask, origin).map_err(|none| match none {
             NoExit::Unusable { retry_at, counts } => {
@@ -145,6 +146,7 @@ impl Fleet {
         self.pool.choose(now, ask, origin)
     }
 
+    #[cold]
     fn busy(&mut self, now: Time, bound: &'static str) -> Refusal {
         self.refusals.busy += 1;
         Refusal::Busy { bound, retry_at: now + BUSY }

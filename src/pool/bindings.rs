@@ -6,7 +6,6 @@ use crate::draw::{Stream, draw, mix, text};
 use crate::request::{Affinity, Granularity, Key, LeaseRequest, Scope, Time};
 use hashbrown::{Equivalent, HashMap};
 use std::hash::{Hash, Hasher};
-use std::num::NonZeroU32;
 use std::time::Duration;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -148,10 +147,12 @@ impl Binding {
         self.last_used = now;
     }
 
-    /// Whether its window is the one that a request for windows of `length` means, and has uses left.
-    pub(super) fn serves(&self, now: Time, length: Duration, max_uses: Option<NonZeroU32>) -> bool {
+    /// Whether its window is the one that the request means, and has uses left.
+    #[inline]
+    pub(super) fn serves(&self, now: Time, granularity: Granularity) -> bool {
+        let (length, max_uses) = granularity.window();
         let used_up = max_uses.is_some_and(|most| self.uses >= most.get());
-        self.length == length && now < self.until && !self.lost && !used_up
+        now < self.until && self.length == length && !self.lost && !used_up
     }
 }
 

@@ -20,6 +20,7 @@ use super::bindings::BindingIx;
 use super::exits::{ExitIx, Source};
 use super::gate::State;
 use super::pairs::Pair;
+use super::slab::Slot;
 use crate::draw::{Stream, draw, unit};
 use crate::outcome::{Evidence, FailureDomain, Outcome, Phase, Seen};
 use crate::request::Time;
@@ -50,8 +51,8 @@ impl Pool {
             }
             self.take_back(now, by, before);
         }
-        self.charge_pair(now, by, evidence);
-        if !self.charge_parents(now, by, evidence) {
+        let settled = self.charge_pair(now, by, evidence);
+        if !settled && !self.charge_parents(now, by, evidence) {
             self.charge_exit(now, by, evidence);
         }
         true
@@ -69,54 +70,62 @@ impl Pool {
         }
     }
 
+    /// Says whether that was all: most evidence is good, and of an exit that has nothing to be cleared of.
     #[inline]
-    fn charge_pair(&mut self, now: Time, by: &Receipt, evidence: &Evidence) {
+    fn charge_pair(&mut self, now: Time, by: &Receipt, evidence: &Evidence) -> bool {
         let (exit, origin) = by.at;
-        let Some(record) = self.origins.get_mut(origin) else { return };
+        let Some(record) = self.origins.get_mut(origin) else { return false };
         *record.counts.of(&evidence.outcome) += 1;
-        let Some(share) = share(by, &evidence.outcome) else { return };
+        let Some(share) = share(by, &evidence.outcome) else { return false };
         record.heat.add(now, share);
         // The token may have changed since: then this says nothing about the exit in its place.
-        let Some(exit_record) = self.exits.get(exit).filter(|known| known.id() == by.exit) else { return };
-        if let Some(gateway) = exit_record.source.gateway() {
-            record.heat_of(gateway).add(now, share);
+        let Some(known) = self.exits.get(exit).filter(|known| known.id() == by.exit) else { return false };
+        let clear = known.gate.is_open() && !known.has_parents();
+        let settled = clear && evidence.outcome.is_ok() && !evidence.login_accepted;
+        match known.source {
+            Source::Listed => {}
+            Source::Slot { gateway, .. } | Source::Minted { gateway, .. } => {
+                record.heat_of(gateway).add(now, share);
+            }
+            Source::Rotating { gateway } => {
+                record.heat_of(gateway).add(now, share);
+                // Nobody knows which of its exits it was.
+                return settled;
+            }
         }
-        // Nobody knows which exit of a gateway that rotates it was.
-        if matches!(exit_record.source, Source::Rotating { .. }) {
-            return;
-        }
-        let seed = self.seed ^ record.hash;
-        let refused = matches!(evidence.outcome.domain(), FailureDomain::Pair);
-        let (origins, exits) = (&self.origins, &self.exits);
-        let slot = if refused {
+        if matches!(evidence.outcome.domain(), FailureDomain::Pair) {
+            let (origins, exits) = (&self.origins, &self.exits);
             let gone = |exit, origin| origins.get(origin).is_none() || exits.get(exit).is_none();
-            self.pairs.make(now, exit, origin, gone)
-        } else {
-            self.pairs.find(exit, origin)
-        };
-        let Some(slot) = slot else {
-            self.uncooled += u64::from(refused);
-            return;
-        };
-        let entity = by.exit.as_u64();
-        let rest = self.rest;
-        let burned = self.with_pair(slot, |pair| {
-            pair.heat.add(now, share);
-            match evidence.outcome {
-                Outcome::Ok => {
+            match self.pairs.make(now, exit, origin, gone) {
+                Some(slot) => self.refuse_pair(now, by, evidence, slot),
+                None => self.uncooled += 1,
+            }
+        } else if let Some(slot) = self.pairs.find(exit, origin) {
+            self.with_pair(slot, |pair| {
+                pair.heat.add(now, share);
+                if evidence.outcome.is_ok() {
                     pair.success(now);
                     if !pair.gate.is_stale(by.sent) {
                         pair.gate.pass(by.id, pair.trials_needed(now));
                     }
-                    false
                 }
-                _ if refused => refuse(pair, now, by, evidence, (rest, seed, entity)),
-                _ => false,
+            });
+        }
+        settled
+    }
+
+    fn refuse_pair(&mut self, now: Time, by: &Receipt, evidence: &Evidence, slot: Slot) {
+        let hash = self.origins.get(by.at.1).map_or(0, |record| record.hash);
+        let (rest, seed, entity) = (self.rest, self.seed ^ hash, by.exit.as_u64());
+        let burned = self.with_pair(slot, |pair| {
+            if let Some(share) = share(by, &evidence.outcome) {
+                pair.heat.add(now, share);
             }
+            refuse(pair, now, by, evidence, (rest, seed, entity))
         });
         if burned == Some(true) {
             self.lose(by.binding);
-            self.exits.renew(exit);
+            self.exits.renew(by.at.0);
         }
     }
 

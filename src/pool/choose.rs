@@ -78,8 +78,7 @@ impl Pool {
         }
         let site = self.origins.get(origin)?;
         let (ix, held) = self.bindings.find_mut(Holder::of(ask, site.hash))?;
-        let (length, max_uses) = ask.granularity.window();
-        if !held.serves(now, length, max_uses) {
+        if !held.serves(now, ask.granularity) {
             return None;
         }
         let free = match held.exit {
@@ -218,7 +217,9 @@ impl Pool {
         if record.owner.is_some_and(|(owner, _)| owner == ix) {
             self.set_owner(exit, None);
         }
-        self.retire(exit);
+        if let ExitIx::Minted(slot) = exit {
+            self.retire(slot);
+        }
     }
 
     /// The heat of a pair, 0 to 1.

@@ -114,6 +114,11 @@ pub(crate) struct ExitRecord {
 }
 
 impl ExitRecord {
+    #[inline]
+    pub(super) const fn has_parents(&self) -> bool {
+        !matches!(self.parents, [None, None])
+    }
+
     pub(super) const fn new(exit: Exit, source: Source, count: u64) -> Self {
         Self {
             exit,

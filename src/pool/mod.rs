@@ -48,7 +48,7 @@ use timers::{Due, Timers};
 use crate::draw::mix;
 #[cfg(test)]
 use crate::exit::ExitId;
-use crate::exit::{Exit, Gateway};
+use crate::exit::{Exit, Gateway, Route};
 use crate::request::{Origin, Time};
 use crate::verdict::Rest;
 use std::collections::BTreeSet;
@@ -164,6 +164,7 @@ impl Pool {
         self.timers.is_due(now) && self.run_timers(now)
     }
 
+    #[cold]
     fn run_timers(&mut self, now: Time) -> bool {
         for _ in 0..TICK {
             match self.timers.due(now) {
@@ -187,7 +188,7 @@ impl Pool {
         true
     }
 
-    /// The lease enters: it counts as in flight, and takes the place of a trial. Says whether it is one.
+    /// The lease enters: it counts as in flight, and takes the place of a trial. Returns the way it goes.
     #[inline]
     pub(crate) fn enter(
         &mut self,
@@ -195,22 +196,24 @@ impl Pool {
         lease: LeaseId,
         (exit, origin): (ExitIx, OriginIx),
         place_until: Time,
-    ) -> Entry {
-        let Some(record) = self.exits.get_mut(exit) else { return Entry::default() };
+    ) -> Option<(Route, Entry)> {
+        let record = self.exits.get_mut(exit)?;
         record.in_flight += 1;
         self.in_use += u32::from(record.in_flight == 1);
-        let trial = !record.gate.is_open()
-            && self.with_exit(exit, |record| record.gate.enter(lease, place_until)) == Some(true);
-        let pair_trial = match self.pairs.find(exit, origin) {
-            Some(slot) => self.with_pair(slot, |pair| pair.gate.enter(lease, place_until)),
-            None => None,
-        };
+        let (route, parents) = (record.exit.route().clone(), record.parents);
+        let rested = !record.gate.is_open();
+        let mut entry = self.enter_parents(parents, lease, place_until);
+        if rested {
+            entry.trial |= self.with_exit(exit, |record| record.gate.enter(lease, place_until)) == Some(true);
+        }
+        if let Some(slot) = self.pairs.find(exit, origin) {
+            entry.trial |= self.with_pair(slot, |pair| pair.gate.enter(lease, place_until)) == Some(true);
+        }
         if let Some(record) = self.origins.get_mut(origin) {
             record.in_flight += 1;
             record.last_used = now;
         }
-        let Entry { trial: shared, fresh } = self.enter_parents(exit, lease, place_until);
-        Entry { trial: trial || shared || pair_trial.unwrap_or(false), fresh }
+        Some((route, entry))
     }
 
     /// The lease is over: its place in a trial is free. `good` clears the exit's earlier faults.
@@ -223,18 +226,21 @@ impl Pool {
             }
             record.in_flight = record.in_flight.saturating_sub(1);
             self.in_use -= u32::from(record.in_flight == 0);
+            let parents = record.parents;
             if !record.gate.is_open() {
                 self.with_exit(exit, |record| record.gate.leave(receipt.id));
             }
+            self.leave_parents(parents, receipt.id);
         }
         if let Some(slot) = self.pairs.find(exit, origin) {
             self.with_pair(slot, |pair| pair.gate.leave(receipt.id));
         }
-        self.leave_parents(receipt);
         if let Some(record) = self.origins.get_mut(origin) {
             record.left(good.then_some(receipt.sent));
         }
-        self.retire(exit);
+        if let ExitIx::Minted(slot) = exit {
+            self.retire(slot);
+        }
     }
 
     /// An attempt ended well, its body included: earlier faults were not the exit's, and the origin works.
@@ -249,13 +255,12 @@ impl Pool {
     }
 
     /// A minted exit goes when nothing holds it and nothing rides it.
-    fn retire(&mut self, exit: ExitIx) {
-        let ExitIx::Minted(slot) = exit else { return };
+    fn retire(&mut self, slot: Slot) {
         let Some(record) = self.exits.minted.get(slot) else { return };
         if record.bound > 0 || record.in_flight > 0 {
             return;
         }
-        self.timers.reset(Due::Exit(exit), record.gate.state().due_at(), None);
+        self.timers.reset(Due::Exit(ExitIx::Minted(slot)), record.gate.state().due_at(), None);
         self.exits.minted.remove(slot);
     }
 
@@ -269,6 +274,7 @@ impl Pool {
     }
 
     /// Every change of an exit's gate goes through here, so that bits and timers agree with it. `None` if the exit is gone.
+    #[inline(never)]
     fn with_exit<T>(&mut self, exit: ExitIx, change: impl FnOnce(&mut ExitRecord) -> T) -> Option<T> {
         let record = self.exits.get_mut(exit)?;
         let before = record.gate.state();
@@ -285,6 +291,7 @@ impl Pool {
     }
 
     /// As [`with_exit`](Self::with_exit), for a pair.
+    #[inline(never)]
     fn with_pair<T>(&mut self, slot: Slot, change: impl FnOnce(&mut Pair) -> T) -> Option<T> {
         let pair = self.pairs.get_mut(slot)?;
         let before = pair.gate.state();
@@ -300,10 +307,6 @@ impl Pool {
             }
         }
         Some(out)
-    }
-
-    pub(crate) fn exit(&self, exit: ExitIx) -> Option<&Exit> {
-        self.exits.get(exit).map(|record| &record.exit)
     }
 
     pub(crate) fn poll_notice(&mut self) -> Option<Notice> {

@@ -86,6 +86,11 @@ impl Origins {
         if let Some(known) = self.by_name.get(name) {
             return Some(*known);
         }
+        self.insert(now, name)
+    }
+
+    #[cold]
+    fn insert(&mut self, now: Time, name: &Origin) -> Option<OriginIx> {
         if self.slab.is_full() {
             let idle = |record: &OriginRecord| {
                 (record.in_flight == 0 && record.benched.len() == 0).then_some(record.last_used)

@@ -127,8 +127,17 @@ impl Pool {
     }
 
     /// Takes the places of trials. A login on trial needs a fresh connection.
-    pub(super) fn enter_parents(&mut self, exit: ExitIx, by: LeaseId, until: Time) -> Entry {
-        let parents = self.exits.get(exit).map_or([None; 2], |record| record.parents);
+    #[inline]
+    pub(super) fn enter_parents(
+        &mut self,
+        parents: [Option<ParentIx>; 2],
+        by: LeaseId,
+        until: Time,
+    ) -> Entry {
+        if let [None, None] = parents { Entry::default() } else { self.enter_each(parents, by, until) }
+    }
+
+    fn enter_each(&mut self, parents: [Option<ParentIx>; 2], by: LeaseId, until: Time) -> Entry {
         let mut entry = Entry::default();
         for ix in parents.into_iter().flatten() {
             if self.parents.get(ix).is_some_and(|parent| parent.gate.is_open()) {
@@ -141,11 +150,18 @@ impl Pool {
         entry
     }
 
-    pub(super) fn leave_parents(&mut self, receipt: &Receipt) {
-        let parents = self.exits.get(receipt.at.0).map_or([None; 2], |record| record.parents);
+    #[inline]
+    pub(super) fn leave_parents(&mut self, parents: [Option<ParentIx>; 2], by: LeaseId) {
+        if let [None, None] = parents {
+            return;
+        }
+        self.leave_each(parents, by);
+    }
+
+    fn leave_each(&mut self, parents: [Option<ParentIx>; 2], by: LeaseId) {
         for ix in parents.into_iter().flatten() {
             if self.parents.get(ix).is_some_and(|parent| !parent.gate.is_open()) {
-                self.with_parent(ix, |parent| parent.gate.leave(receipt.id));
+                self.with_parent(ix, |parent| parent.gate.leave(by));
             }
         }
     }
@@ -204,8 +220,7 @@ impl Pool {
 
     /// What evidence says of what the exit shares. Says whether it has said all, so that the exit itself is not charged.
     pub(super) fn charge_parents(&mut self, now: Time, by: &Receipt, evidence: &Evidence) -> bool {
-        let exit = by.at.0;
-        let Some(record) = self.exits.get_mut(exit) else { return false };
+        let Some(record) = self.exits.get_mut(by.at.0) else { return false };
         if evidence.login_accepted {
             record.accepted = Some(now);
             self.accept(now, by);

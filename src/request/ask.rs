@@ -175,14 +175,18 @@ impl LeaseRequest {
     }
 
     /// Where the exit is held, if one is.
+    #[inline]
     pub(crate) fn held_at(&self) -> Scope {
-        let own = if self.granularity == Granularity::Static { Scope::AllOrigins } else { Scope::PerOrigin };
-        match self.affinity {
+        match (self.affinity, self.scope) {
             // What shares an exit is the origin itself.
-            Affinity::Origin => Scope::PerOrigin,
+            (Affinity::Origin, _) => Scope::PerOrigin,
             // One exit of the whole pool.
-            Affinity::RoundRobin => Scope::AllOrigins,
-            Affinity::Key | Affinity::Worker => self.scope.unwrap_or(own),
+            (Affinity::RoundRobin, _) => Scope::AllOrigins,
+            (Affinity::Key | Affinity::Worker, Some(scope)) => scope,
+            (Affinity::Key | Affinity::Worker, None) => match self.granularity {
+                Granularity::Static => Scope::AllOrigins,
+                Granularity::PerRequest | Granularity::Windowed { .. } => Scope::PerOrigin,
+            },
         }
     }
 
@@ -192,7 +196,11 @@ impl LeaseRequest {
     }
 
     /// What no setter can refuse.
+    #[inline]
     pub(crate) fn contradiction(&self) -> Option<&'static str> {
+        if !self.exclusive && matches!(self.affinity, Affinity::Key | Affinity::Origin) {
+            return None;
+        }
         match (self.granularity, self.affinity) {
             (Granularity::Static, Affinity::RoundRobin) => Some(
                 "an exit for life cannot take turns; ask for a window, or share by key, worker or origin",

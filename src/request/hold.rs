@@ -28,6 +28,7 @@ pub enum Granularity {
 
 impl Granularity {
     /// The length of a window, and its uses. What has no end is a window that never ends.
+    #[inline]
     pub(crate) fn window(self) -> (Duration, Option<NonZeroU32>) {
         match self {
             Self::Windowed { max_age, max_uses } => (max_age.unwrap_or(Duration::MAX), max_uses),

@@ -112,14 +112,18 @@ impl Scheduler {
         self.act(|fleet, now| fleet.report(now, receipt, evidence, amends));
     }
 
+    #[inline]
     /// One verb of the fleet; what its owner should know of is told after the lock is released.
     pub(super) fn act<T>(&self, verb: impl FnOnce(&mut Fleet, Time) -> T) -> T {
         let (out, notices) = {
             let mut fleet = self.fleet();
             let now = self.now();
             let out = verb(&mut fleet, now);
-            // Almost always empty, and then not allocated.
-            (out, std::iter::from_fn(|| fleet.poll_notice()).collect::<Vec<_>>())
+            let mut notices = Vec::new();
+            while let Some(notice) = fleet.poll_notice() {
+                notices.push(notice);
+            }
+            (out, notices)
         };
         for (notice, exit) in notices {
             events::noticed(notice, exit);
@@ -193,6 +197,7 @@ impl Scheduler {
         start.checked_add(time.since(Time::ZERO)).unwrap_or_else(|| start + FAR)
     }
 
+    #[cold]
     fn refused(&self, refusal: Refusal, origin: &Origin) -> LeaseError {
         let at = |time| -> Instant { self.instant(time).into_std() };
         let now = self.now();
