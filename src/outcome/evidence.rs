@@ -34,6 +34,7 @@ pub struct Evidence {
 
 impl Evidence {
     /// Evidence of an outcome, with the proofs that the outcome alone gives.
+    #[inline]
     #[must_use]
     pub const fn of(outcome: Outcome) -> Self {
         let (seen, retry_after) = match outcome {
@@ -81,6 +82,7 @@ impl Evidence {
 }
 
 impl From<Outcome> for Evidence {
+    #[inline]
     fn from(outcome: Outcome) -> Self {
         Self::of(outcome)
     }

@@ -33,7 +33,8 @@ impl<'a> Holder<'a> {
             Affinity::Origin | Affinity::RoundRobin => "",
         };
         let place = if ask.held_at() == Scope::PerOrigin { origin } else { ALL };
-        Self { kind: ask.affinity, life: ask.granularity == Granularity::Static, name, place }
+        let life = matches!(ask.granularity, Granularity::Static);
+        Self { kind: ask.affinity, life, name, place }
     }
 
     /// A hash that is the same in every process.

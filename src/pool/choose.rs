@@ -73,7 +73,7 @@ impl Pool {
         ask: &LeaseRequest,
         origin: OriginIx,
     ) -> Option<(ExitIx, (BindingIx, u32))> {
-        if ask.granularity == Granularity::PerRequest || !ask.trail.is_clean() {
+        if matches!(ask.granularity, Granularity::PerRequest) || !ask.trail.is_clean() {
             return None;
         }
         let site = self.origins.get(origin)?;

@@ -100,7 +100,7 @@ impl LeaseHandle {
     }
 
     pub(crate) fn report(&self, evidence: Evidence) {
-        self.0.held.report(evidence);
+        self.0.held.report(&evidence);
     }
 
     /// The body broke after the head was reported. Only a success is taken back: a refusal says more than the broken page

@@ -9,7 +9,7 @@ use crate::request::Origin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// A granted lease. It does not know when it ends: its owner calls [`release`](Self::release) exactly once.
+/// A granted lease. It does not know when it ends: its owner releases it exactly once.
 ///
 /// Locks are taken in this order: `last`, then the attempt slot's, then the scheduler's.
 pub(super) struct Held {
@@ -70,9 +70,9 @@ impl Held {
         events::reported(self.receipt.exit, &self.origin, &evidence.outcome, amends);
     }
 
-    #[inline]
-    pub(super) fn report(&self, evidence: Evidence) {
-        self.report_with(|_| Some(evidence));
+    /// Not generic, so that the evidence of a known outcome is known where it is reported.
+    pub(super) fn report(&self, evidence: &Evidence) {
+        self.report_with(|_| Some(*evidence));
     }
 
     /// The body is over: its bytes go into the trail.
@@ -95,10 +95,6 @@ impl Held {
         }
     }
 
-    pub(super) fn release(&self, how: Option<Release>) {
-        self.release_after(self.evidence(), how);
-    }
-
     /// By the layers. A head is no good end of a lease whose body is still to come.
     pub(super) fn release_shared(&self, at_end: bool) {
         let last = self.evidence();
@@ -109,14 +105,10 @@ impl Held {
     /// As [`release`](Self::release), where nobody else can look.
     #[inline]
     pub(super) fn release_own(&mut self, how: Option<Release>) {
-        let evidence = self.last.get_mut().map(|reported| reported.evidence);
-        self.release_after(evidence, how);
-    }
-
-    #[inline]
-    fn release_after(&self, last: Option<Evidence>, how: Option<Release>) {
-        let how = how.unwrap_or_else(|| self.ended(last.is_some()));
-        self.scheduler.release(&self.receipt, how, last.as_ref());
+        let reported = self.last.get_mut().is_some();
+        let how = how.unwrap_or_else(|| self.ended(reported));
+        let last = self.last.get_mut().as_ref().map(|reported| &reported.evidence);
+        self.scheduler.release(&self.receipt, how, last);
     }
 
     fn ended(&self, reported: bool) -> Release {

@@ -67,7 +67,7 @@ impl Lease {
     /// amends the first.
     #[inline]
     pub fn report(&self, evidence: impl Into<Evidence>) {
-        self.held().report(evidence.into());
+        self.held().report(&evidence.into());
     }
 
     /// Gives the lease back, saying how it ended.
@@ -118,8 +118,8 @@ impl Lease {
 impl Drop for Lease {
     #[inline]
     fn drop(&mut self) {
-        if let Some(held) = &self.0 {
-            held.release(None);
+        if let Some(held) = &mut self.0 {
+            held.release_own(None);
         }
     }
 }
