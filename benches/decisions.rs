@@ -28,7 +28,7 @@ const CASES: [Case; 5] = [
     Case {
         name: "pick + report(ok), 10k exits, 1 % usable",
         make: || pick(10_000, 100),
-        bounds: Some((3_000, 0)),
+        bounds: Some((4_000, 0)),
     },
     Case { name: "peer: governor, keyed check, 1k keys", make: peer, bounds: None },
 ];

@@ -116,8 +116,8 @@ impl Pool {
 
     /// Whether the origin has served somebody lately.
     fn works(&self, now: Time, origin: OriginIx) -> bool {
-        let lately = |sent: Time| now.since(sent) <= LATELY;
-        self.origins.get(origin).and_then(|record| record.worked).is_some_and(lately)
+        let worked = self.origins.get(origin).map_or(Time::ZERO, |record| record.worked);
+        worked > Time::ZERO && now.since(worked) <= LATELY
     }
 
     #[inline]

@@ -17,6 +17,8 @@ use std::time::Duration;
 const DRAWS: u64 = 24;
 /// Keeps an exit without heat from winning whatever its queue.
 const FLOOR: f32 = 0.02;
+/// How many usable exits a walk skips at most, so that each is about as likely as the others.
+const SKIP: usize = 8;
 /// Scores closer than this are equal.
 const CLEARLY: f32 = 0.9;
 /// When to ask again while somebody else's trial is out: about as long as an answer takes.
@@ -135,7 +137,7 @@ impl View<'_> {
     }
 
     /// Power of two choices: of two usable exits drawn at random, the better one. Where few are usable, the two come from
-    /// a scan.
+    /// a walk.
     fn pick(&self) -> Option<Choice> {
         let count = self.pool.exits.len();
         let base = draw(self.pool.seed, Stream::Pick, self.record.hash, self.pool.picks);
@@ -159,12 +161,12 @@ impl View<'_> {
         Some(picked(self.better(first, second, prior), Reason::Found))
     }
 
-    /// Any usable exit, each as likely as the others, but not `not`.
+    /// Any usable exit, each about as likely as the others, but not `not`.
     fn any(&self, draw: u64, not: Option<ExitIx>) -> Option<ExitIx> {
         let exit = |index: usize| u32::try_from(index).map_or(ExitIx(u32::MAX), ExitIx);
         let suits = |index: usize| Some(exit(index)) != not && !self.avoids(exit(index));
         let out = Out { sets: (&self.pool.down, &self.record.benched), len: self.pool.exits.len() };
-        out.any(|open| below(draw, open), suits).map(exit)
+        out.any(below(draw, out.len), below(mix(draw), SKIP), suits).map(exit)
     }
 
     /// The one with clearly less heat times queue, else the first. A difference that is only the rest of old heat must not

@@ -156,10 +156,10 @@ impl Pool {
     #[inline]
     pub(crate) fn leave(&mut self, receipt: &Receipt, good: bool) {
         let (exit, origin) = receipt.at;
-        if good {
-            self.ended_well(receipt);
-        }
         let record = &mut self.exits[exit.index()];
+        if good {
+            record.clear_faults();
+        }
         record.in_flight = record.in_flight.saturating_sub(1);
         self.in_use -= u32::from(record.in_flight == 0);
         if !record.gate.is_open() {
@@ -169,7 +169,7 @@ impl Pool {
             self.with_pair(slot, |pair| pair.gate.leave(receipt.id));
         }
         if let Some(record) = self.origins.get_mut(origin) {
-            record.in_flight = record.in_flight.saturating_sub(1);
+            record.left(good.then_some(receipt.sent));
         }
     }
 
@@ -178,7 +178,7 @@ impl Pool {
         let (exit, origin) = receipt.at;
         self.exits[exit.index()].clear_faults();
         if let Some(record) = self.origins.get_mut(origin) {
-            record.worked = record.worked.max(Some(receipt.sent));
+            record.works(receipt.sent);
         }
     }
 

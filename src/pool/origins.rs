@@ -30,9 +30,27 @@ pub(crate) struct OriginRecord {
     /// When each resting pair's rest is over.
     pub(super) resting: BTreeSet<(Time, u32)>,
     pub(super) in_flight: u32,
-    /// When the last attempt was sent that ended well here, through whatever exit.
-    pub(super) worked: Option<Time>,
+    /// When the last attempt was sent that ended well here, through whatever exit, and a nanosecond, so that `Time::ZERO`
+    /// means that there was none.
+    pub(super) worked: Time,
     pub(super) last_used: Time,
+}
+
+impl OriginRecord {
+    /// A lease is over; it was sent at `good` if it ended well.
+    #[inline]
+    pub(super) fn left(&mut self, good: Option<Time>) {
+        self.in_flight = self.in_flight.saturating_sub(1);
+        if let Some(sent) = good {
+            self.works(sent);
+        }
+    }
+
+    /// An attempt that was sent then ended well.
+    #[inline]
+    pub(super) fn works(&mut self, sent: Time) {
+        self.worked = self.worked.max(Time::from_nanos(sent.as_nanos().saturating_add(1)));
+    }
 }
 
 pub(crate) struct Origins {
@@ -72,7 +90,7 @@ impl Origins {
             benched: Bits::default(),
             resting: BTreeSet::new(),
             in_flight: 0,
-            worked: None,
+            worked: Time::ZERO,
             last_used: now,
         };
         let ix = OriginIx(self.slab.insert(record)?);
