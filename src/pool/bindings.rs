@@ -1,15 +1,12 @@
 //! Bindings: which exit a holder holds, where, and since when.
 
-use super::exits::ExitIx;
-use super::slab::{Slab, Slot};
+use super::ix::{BindingIx, ExitIx};
+use super::slab::Slab;
 use crate::draw::{Stream, draw, mix, text};
 use crate::request::{Affinity, Granularity, Key, LeaseRequest, Scope, Time};
 use hashbrown::{Equivalent, HashMap};
 use std::hash::{Hash, Hasher};
 use std::time::Duration;
-
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct BindingIx(Slot);
 
 /// Who holds an exit, and where: the name under which a binding is found.
 #[derive(Clone, Copy)]

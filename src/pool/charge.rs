@@ -13,12 +13,11 @@
 //! Every rest is lengthened by U(1, 1.25), never shortened: nobody comes back earlier than asked. What was in flight when a
 //! gate shut says nothing new about it, so a burst of refusals counts once. What is blameless charges no exit.
 
-use super::OriginIx;
 use super::Pool;
 use super::Receipt;
-use super::bindings::BindingIx;
-use super::exits::{ExitIx, Source};
+use super::exits::Source;
 use super::gate::State;
+use super::ix::{BindingIx, ExitIx, OriginIx};
 use super::pairs::Pair;
 use super::slab::Slot;
 use crate::draw::{Stream, draw, unit};

@@ -1,8 +1,8 @@
 //! What must hold between the tables, whatever has happened. For tests that do anything in any order.
 
 use super::Pool;
-use super::exits::ExitIx;
 use super::gate::State;
+use super::ix::ExitIx;
 use super::timers::Due;
 
 impl Pool {

@@ -1,54 +1,13 @@
 //! The choice of an exit: looks, and changes nothing, so that the same choice answers "who would be next?"; then binds.
 
 use super::Pool;
-use super::bindings::{BindingIx, Holder, Place, Windows};
-use super::exits::{ExitIx, GatewayIx};
-use super::origins::OriginIx;
+use super::bindings::{Holder, Place, Windows};
+use super::choice::{Choice, Hold, NoExit, Target};
+use super::ix::{BindingIx, ExitIx, OriginIx};
 use super::reason::Reason;
 use super::view::View;
 use crate::error::UnusableCounts;
-use crate::exit::ExitId;
 use crate::request::{Affinity, Granularity, LeaseRequest, Time};
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Choice {
-    pub(super) target: Target,
-    pub(crate) reason: Reason,
-    pub(super) hold: Hold,
-}
-
-/// Through what.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Target {
-    Exit(ExitIx),
-    /// A session of its own, to be minted for the binding.
-    Mint(GatewayIx),
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Hold {
-    /// Nothing is held: the next draw.
-    Nothing,
-    /// Nothing is held: the next turn.
-    Turn,
-    /// The binding stays as it is.
-    Keep(BindingIx, u32),
-    /// The holder holds the exit from now on.
-    Bind(Place),
-}
-
-/// Why there is no exit.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum NoExit {
-    /// None may serve the origin, or the one that must may not.
-    Unusable { retry_at: Time, counts: UnusableCounts },
-    /// The one that is held is lost, and its holder does not move unasked.
-    Moved { from: ExitId, to: Option<ExitId>, generation: u32 },
-    /// Every login is stopped.
-    Stopped,
-    /// Nothing in the pool can be held for so long.
-    Unheld,
-}
 
 impl Pool {
     /// The exit for a request. It keeps away from those it has used in vain, unless no other is left.

@@ -1,48 +1,10 @@
 //! Exits, and when one is dead. Dead is dead for every origin; a refusal by one origin never comes here.
 
-use super::bindings::BindingIx;
 use super::gate::Gate;
-use super::origins::OriginIx;
-use super::parents::ParentIx;
-use super::slab::Slot;
+use super::ix::{BindingIx, GatewayIx, OriginIx, ParentIx};
 use crate::exit::{Exit, ExitId, Session};
 use crate::request::Time;
 use std::time::Duration;
-
-/// An exit's place in the pool.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) enum ExitIx {
-    /// In the table that requests are spread over: listed exits, and the slots of gateways.
-    Fixed(u32),
-    /// A session that one binding holds.
-    Minted(Slot),
-}
-
-impl ExitIx {
-    /// A pool holds fewer exits than a u32 counts.
-    pub(crate) fn at(index: usize) -> Self {
-        Self::Fixed(u32::try_from(index).unwrap_or(u32::MAX))
-    }
-
-    /// The place in the table, if it has one.
-    #[inline]
-    pub(super) const fn index(self) -> Option<usize> {
-        match self {
-            Self::Fixed(index) => Some(index as usize),
-            Self::Minted(_) => None,
-        }
-    }
-}
-
-/// Which gateway of the pool.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct GatewayIx(pub(super) u16);
-
-impl GatewayIx {
-    pub(super) const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// Where an exit comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

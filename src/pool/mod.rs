@@ -5,11 +5,13 @@ mod bits;
 mod charge;
 #[cfg(test)]
 mod check;
+mod choice;
 mod choose;
 mod describe;
 mod exits;
 mod gate;
 mod heat;
+mod ix;
 mod operate;
 mod origins;
 mod pairs;
@@ -23,11 +25,9 @@ mod timers;
 mod unusable;
 mod view;
 
-pub(crate) use bindings::BindingIx;
-pub(crate) use choose::{Choice, NoExit};
+pub(crate) use choice::{Choice, NoExit};
 pub(crate) use describe::{OriginFacts, PairFacts};
-pub(crate) use exits::ExitIx;
-pub(crate) use origins::OriginIx;
+pub(crate) use ix::{BindingIx, ExitIx, OriginIx};
 pub use reason::Reason;
 pub(crate) use receipt::LeaseId;
 pub use receipt::Receipt;

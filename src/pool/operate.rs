@@ -1,9 +1,10 @@
 //! What a person does to the pool.
 
 use super::Pool;
-use super::exits::{ExitIx, Source};
+use super::exits::Source;
 use super::gate::State;
-use super::parents::{Kind, ParentIx};
+use super::ix::{ExitIx, ParentIx};
+use super::parents::Kind;
 use crate::exit::{Exit, ExitId, Gateway};
 use crate::request::Time;
 

@@ -1,17 +1,14 @@
 //! The origins that are known, by name.
 
 use super::bits::Bits;
-use super::exits::{ExitIx, GatewayIx};
 use super::heat::Heat;
-use super::slab::{Slab, Slot};
+use super::ix::{ExitIx, GatewayIx, OriginIx};
+use super::slab::Slab;
 use crate::draw;
 use crate::outcome::OutcomeCounts;
 use crate::request::{Origin, Time};
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
-
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct OriginIx(Slot);
 
 impl OriginRecord {
     /// The block rate that an exit starts from here.

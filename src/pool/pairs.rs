@@ -1,9 +1,8 @@
 //! Pairs of exit and origin: where a refusal lives. A cell is made on the first one, so that a clean pair costs nothing.
 
-use super::exits::ExitIx;
 use super::gate::Gate;
 use super::heat::Heat;
-use super::origins::OriginIx;
+use super::ix::{ExitIx, OriginIx};
 use super::slab::{Slab, Slot};
 use crate::request::Time;
 use hashbrown::HashMap;

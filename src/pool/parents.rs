@@ -3,8 +3,9 @@
 
 use super::Entry;
 use super::Pool;
-use super::exits::{ExitIx, ExitRecord, Source};
+use super::exits::{ExitRecord, Source};
 use super::gate::{Gate, State};
+use super::ix::{ExitIx, ParentIx};
 use super::receipt::{LeaseId, Receipt};
 use super::timers::Due;
 use crate::draw::{Stream, draw, unit};
@@ -28,15 +29,6 @@ const UNREACHABLE: Duration = Duration::from_secs(5);
 const UNREACHABLE_MOST: Duration = Duration::from_secs(60);
 /// Longest hint of a gateway that is believed.
 const HINT_CAP: Duration = Duration::from_secs(3_600);
-
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct ParentIx(u32);
-
-impl ParentIx {
-    const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {

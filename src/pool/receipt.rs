@@ -1,6 +1,6 @@
 //! What a lease leaves in the caller's hands.
 
-use super::{BindingIx, ExitIx, OriginIx};
+use super::ix::{BindingIx, ExitIx, OriginIx};
 use crate::exit::ExitId;
 use crate::request::Time;
 

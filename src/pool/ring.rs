@@ -2,7 +2,7 @@
 //! its own seed and takes the first exit that suits. So placement costs O(1), does not depend on the order of the list, one
 //! exit's loss moves only its own keys, spread over all others, and one exit more moves one share.
 
-use super::exits::ExitIx;
+use super::ix::ExitIx;
 use crate::draw::{below, mix};
 
 const EMPTY: u32 = u32::MAX;

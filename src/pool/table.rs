@@ -1,7 +1,8 @@
 //! The table of exits: listed ones and the slots of gateways at fixed places, minted ones beside it.
 
-use super::exits::{ExitIx, ExitRecord, GatewayIx, Source};
-use super::parents::{Kind, ParentIx, Parents};
+use super::exits::{ExitRecord, Source};
+use super::ix::{ExitIx, GatewayIx, ParentIx};
+use super::parents::{Kind, Parents};
 use super::ring::Ring;
 use super::slab::Slab;
 use crate::draw::{mix, text};

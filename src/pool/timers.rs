@@ -1,7 +1,6 @@
 //! When gates must be looked at again: one entry a gate.
 
-use super::exits::ExitIx;
-use super::parents::ParentIx;
+use super::ix::{ExitIx, ParentIx};
 use super::slab::Slot;
 use crate::request::Time;
 use std::collections::BTreeSet;

@@ -1,8 +1,8 @@
 //! Why nobody may go, and when somebody may.
 
-use super::choose::NoExit;
-use super::exits::ExitIx;
+use super::choice::NoExit;
 use super::gate::State;
+use super::ix::ExitIx;
 use super::parents::Kind;
 use super::view::View;
 use crate::error::UnusableCounts;

@@ -1,12 +1,13 @@
 //! What one choice sees: the pool, from one request at one origin.
 
 use super::Pool;
-use super::bindings::{Binding, BindingIx, Holder, Place, Windows};
+use super::bindings::{Binding, Holder, Place, Windows};
 use super::bits::Out;
-use super::choose::{Choice, Hold, NoExit, Target};
-use super::exits::{ExitIx, ExitRecord, GatewayIx, Source};
+use super::choice::{Choice, Hold, NoExit, Target};
+use super::exits::{ExitRecord, Source};
 use super::gate::State;
-use super::origins::{OriginIx, OriginRecord};
+use super::ix::{BindingIx, ExitIx, GatewayIx, OriginIx};
+use super::origins::OriginRecord;
 use super::pairs::Pair;
 use super::reason::Reason;
 use crate::draw::{Stream, below, draw, mix};
