@@ -143,6 +143,7 @@ impl Error {
             Kind::Refused(refusal) => refusal.next(),
             Kind::Failed { .. } => match self.0.stopped {
                 Some((Why::Exhausted | Why::Deadline | Why::NoUsableExit, at)) => Next::At(at),
+                Some((Why::FleetStopped, _)) => Next::WhenResumed,
                 _ => Next::Never,
             },
             Kind::Other(_) => self.inner().map_or(Next::Never, Self::next),

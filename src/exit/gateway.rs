@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The placeholder of the session token.
-const SESSION: &str = "{session}";
+pub(super) const SESSION: &str = "{session}";
 /// Slots for requests that hold nothing, unless told otherwise.
 const SESSIONS: u32 = 256;
 

@@ -88,7 +88,16 @@ impl Exit {
     /// # Errors
     /// [`ConfigError`] says what is wrong and how to write it. It never repeats the spec, which holds the password.
     pub fn parse(spec: &str) -> Result<Self, ConfigError> {
-        spec::parse(spec)
+        let exit = spec::parse(spec)?;
+        let login = exit.route().credential().map_or(["", ""], |login| [login.user(), login.password()]);
+        if login.iter().any(|part| part.contains(gateway::SESSION)) {
+            return Err(ConfigError::new(
+                "proxy spec",
+                "holds {session}, so it is the template of a gateway",
+                "give it to Builder::gateway by Gateway::parse",
+            ));
+        }
+        Ok(exit)
     }
 
     fn new(via: Via, host: &str, port: u16, credential: Option<Credential>) -> Self {

@@ -65,6 +65,8 @@ fn what_cannot_be_read_says_why_and_repeats_nothing() {
         ("http://user:secret@pröxy.test:80", "no usable host"),
         ("user secret proxy.test:80", "white space"),
         ("[::1:80", "`[` without `]`"),
+        ("proxy.test:80:user-{session}:secret", "the template of a gateway"),
+        ("http://user:secret-{session}@proxy.test:80", "the template of a gateway"),
     ] {
         let read = read(spec);
         assert!(read.starts_with("error: ") && read.contains(why), "{spec}: {read}");

@@ -18,7 +18,7 @@ use crate::exit::{Exit, ExitId, Gateway};
 use crate::outcome::{Evidence, Outcome, Phase};
 use crate::pool::{BindingIx, Choice, Entry, ExitIx, LeaseId, NoExit, OriginIx, Pool, PoolConfig};
 use crate::request::{LeaseRequest, Origin, Time};
-use crate::verdict::{Facts, RetryRules, Verdict};
+use crate::verdict::{Facts, RetryRules, Verdict, Why};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -197,6 +197,7 @@ impl Fleet {
         self.pool.tick(now);
         let (_, origin) = ask.receipt.at;
         let next = self.choose(now, ask.ask, origin);
+        let stopped = matches!(next, Err(NoExit::Stopped));
         let facts = Facts {
             evidence: ask.evidence,
             heat_left: self.pool.heat(now, ask.receipt.at.0, origin),
@@ -216,7 +217,10 @@ impl Fleet {
             draw: draw(self.pool.seed(), Stream::Retry, ask.receipt.exit.as_u64(), self.retries),
         };
         self.retries += 1;
-        self.rules.verdict(&facts)
+        match self.rules.verdict(&facts) {
+            Verdict::Stop(Why::NoUsableExit) if stopped => Verdict::Stop(Why::FleetStopped),
+            verdict => verdict,
+        }
     }
 
     /// Lets one lease try each stopped login, and each gateway that is left alone.

@@ -277,8 +277,11 @@ impl Windows {
         self.offset.saturating_add(now.as_nanos()) / self.length
     }
 
-    /// When the window of `now` ends.
+    /// When the window of `now` ends: `Time::MAX` if it has no end.
     pub(super) const fn end(self, now: Time) -> Time {
+        if self.length == u64::MAX {
+            return Time::MAX;
+        }
         let into = self.offset.saturating_add(now.as_nanos()) % self.length;
         Time::from_nanos(now.as_nanos().saturating_add(self.length - into))
     }

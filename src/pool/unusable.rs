@@ -65,6 +65,11 @@ impl View<'_> {
                     pair if !pair.admits() => (&mut counts.on_trial, pair),
                     _ if self.reserved(exit) => {
                         let until = record.owner.map_or(self.now, |(_, until)| until);
+                        if until == Time::MAX {
+                            // For life: no time frees it.
+                            counts.reserved += 1;
+                            continue;
+                        }
                         (&mut counts.reserved, State::Resting { until })
                     }
                     _ => {

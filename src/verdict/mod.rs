@@ -46,6 +46,8 @@ pub enum Why {
     NoCure,
     /// No other exit may serve this origin within the deadline.
     NoUsableExit,
+    /// Every login is stopped, until an operator mends one.
+    FleetStopped,
     /// The deadline comes first.
     Deadline,
 }
@@ -60,6 +62,7 @@ impl fmt::Display for Why {
             Self::BodyGone => "its body cannot be sent again",
             Self::NoCure => "no other exit can cure it",
             Self::NoUsableExit => "no other exit may serve this origin in time",
+            Self::FleetStopped => "every login is stopped until one is mended and resumed",
             Self::Deadline => "the deadline comes first",
         })
     }

@@ -209,10 +209,12 @@ fn an_exclusive_exit_is_nobody_elses() {
         vec![exit_of(&mut world, "a.test", &own("three")), exit_of(&mut world, "a.test", &own("four"))];
     taken.extend([one, two]);
     assert_eq!(taken.iter().collect::<HashSet<_>>().len(), 4);
-    let Err(Refusal::NoUsableExit { counts, .. }) = world.at("a.test", &LeaseRequest::per_request()) else {
+    let Err(Refusal::NoUsableExit { counts, retry_at }) = world.at("a.test", &LeaseRequest::per_request())
+    else {
         panic!("every exit is somebody's")
     };
     assert_eq!((counts.reserved, counts.total()), (4, 4));
+    assert_eq!(retry_at, world.now + secs(1), "no time frees what is held for life: one looks again soon");
     assert_eq!(exit_of(&mut world, "c.test", &own("one")), one, "its own it keeps");
 }
 

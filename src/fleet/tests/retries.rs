@@ -110,3 +110,19 @@ fn a_lost_identity_stops_and_is_not_waited_for() {
     let grant = world.once(&ask, BLOCKED);
     assert_eq!(verdict(&mut world, &grant, &ask, BLOCKED), Verdict::Stop(Why::NoUsableExit));
 }
+
+#[test]
+fn who_finds_out_that_the_last_login_is_wrong_is_told_so() {
+    let exits = vec![Exit::parse("http://user:pw@gw.test:1").unwrap()];
+    let mut world = World::new(FleetConfig { exits, ..config(1) });
+    let ask = LeaseRequest::per_request().origin("a.test");
+    let refused = Outcome::AuthError { reason: crate::outcome::AuthReason::Rejected };
+    for stops in [false, true] {
+        let grant = world.lease(&ask);
+        world.finish(&grant, refused);
+        let verdict = verdict(&mut world, &grant, &ask, refused);
+        assert_eq!(matches!(verdict, Verdict::Stop(Why::FleetStopped)), stops, "{verdict:?}");
+        world.pass(secs(1));
+    }
+    assert_eq!(world.at("a.test", &ask).unwrap_err(), Refusal::FleetStopped);
+}
