@@ -107,6 +107,7 @@ impl Fleet {
         Ok(Grant { receipt, route, reason, trial })
     }
 
+    /// Kept out of the way of the hit, as is every change of a gate.
     #[inline(never)]
     fn place(&mut self, now: Time, ask: &LeaseRequest, origin: OriginIx) -> Result<Placed, Refusal> {
         let choice = self.choose(now, ask, origin).map_err(|none| match none {

@@ -92,11 +92,12 @@ impl Pool {
                 return settled;
             }
         }
+        let hash = record.hash;
         if matches!(evidence.outcome.domain(), FailureDomain::Pair) {
             let (origins, exits) = (&self.origins, &self.exits);
             let gone = |exit, origin| origins.get(origin).is_none() || exits.get(exit).is_none();
             match self.pairs.make(now, exit, origin, gone) {
-                Some(slot) => self.refuse_pair(now, by, evidence, slot),
+                Some(slot) => self.refuse_pair(now, by, evidence, slot, (share, hash)),
                 None => self.uncooled += 1,
             }
         } else if let Some(slot) = self.pairs.find(exit, origin) {
@@ -113,13 +114,17 @@ impl Pool {
         settled
     }
 
-    fn refuse_pair(&mut self, now: Time, by: &Receipt, evidence: &Evidence, slot: Slot) {
-        let hash = self.origins.get(by.at.1).map_or(0, |record| record.hash);
+    fn refuse_pair(
+        &mut self,
+        now: Time,
+        by: &Receipt,
+        evidence: &Evidence,
+        slot: Slot,
+        (share, hash): (f32, u64),
+    ) {
         let (rest, seed, entity) = (self.rest, self.seed ^ hash, by.exit.as_u64());
         let burned = self.with_pair(slot, |pair| {
-            if let Some(share) = share(by, &evidence.outcome) {
-                pair.heat.add(now, share);
-            }
+            pair.heat.add(now, share);
             refuse(pair, now, by, evidence, (rest, seed, entity))
         });
         if burned == Some(true) {

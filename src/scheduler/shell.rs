@@ -112,8 +112,8 @@ impl Scheduler {
         self.act(|fleet, now| fleet.report(now, receipt, evidence, amends));
     }
 
-    #[inline]
     /// One verb of the fleet; what its owner should know of is told after the lock is released.
+    #[inline]
     pub(super) fn act<T>(&self, verb: impl FnOnce(&mut Fleet, Time) -> T) -> T {
         let (out, notices) = {
             let mut fleet = self.fleet();
