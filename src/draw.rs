@@ -15,8 +15,6 @@ pub(crate) enum Stream {
     Cooldown,
     /// Jitter of a retry's delay.
     Retry,
-    /// Jitter of a wait for an exit to come back.
-    Wait,
 }
 
 /// A uniform u64.

@@ -22,7 +22,7 @@ fn client(lab: &Lab, scheduler: &Scheduler) -> EgressClient {
         .roots_pem(lab.ca_pem().as_bytes())
         .establish_timeout(Duration::from_millis(400));
     let stack = EgressLayer::new(scheduler)
-        .default_lease(LeaseRequest::per_request().deadline(Duration::from_secs(2)))
+        .default_lease(LeaseRequest::per_request().deadline(Duration::from_secs(2)).patience(Duration::ZERO))
         .attempt_timeout(Duration::from_millis(500))
         .body_idle_timeout(Duration::from_millis(300));
     EgressClient::of(stack.layer(exits.build().expect("the lab's roots")))

@@ -98,6 +98,8 @@ pub enum LeaseError {
     /// and nothing billed, until new credentials are set or [`Operator::resume`](crate::scheduler::Operator::resume) is
     /// called.
     FleetStopped,
+    /// The fleet is drained: nothing is leased before [`Operator::resume`](crate::scheduler::Operator::resume) is called.
+    Closed,
     /// The request's deadline has passed.
     DeadlinePassed,
     /// The request carries no [`LeaseRequest`](crate::LeaseRequest).
@@ -114,6 +116,7 @@ impl LeaseError {
             Self::NoUsableExit { retry_in, .. } | Self::Busy { retry_in, .. } => Some(*retry_in),
             Self::Moved { .. }
             | Self::FleetStopped
+            | Self::Closed
             | Self::DeadlinePassed
             | Self::NoLeaseRequest
             | Self::Misuse(_) => None,
@@ -125,7 +128,7 @@ impl LeaseError {
     pub const fn next(&self) -> Next {
         match self {
             Self::NoUsableExit { retry_at, .. } | Self::Busy { retry_at, .. } => Next::At(*retry_at),
-            Self::FleetStopped => Next::WhenResumed,
+            Self::FleetStopped | Self::Closed => Next::WhenResumed,
             Self::Moved { .. } | Self::DeadlinePassed => Next::Never,
             Self::NoLeaseRequest | Self::Misuse(_) => Next::Bug,
         }
@@ -152,6 +155,7 @@ impl fmt::Display for LeaseError {
             Self::FleetStopped => f.write_str(
                 "the proxies refuse the login of every exit; mend it, then resume the fleet with Scheduler::operator",
             ),
+            Self::Closed => f.write_str("the fleet is drained; resume it with Scheduler::operator to lease again"),
             Self::DeadlinePassed => f.write_str("the request's deadline has passed; raise it, or ask for less at once"),
             Self::NoLeaseRequest => f.write_str(
                 "the request carries no LeaseRequest; insert one into its extensions, or give the layer one with \

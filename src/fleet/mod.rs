@@ -1,22 +1,28 @@
 //! The fleet: every worker that shares a scheduler, as one set of decisions. Pure: `now` comes in, values go out.
 
+mod line;
 mod receipt;
 mod snapshot;
 mod table;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
+pub(crate) use line::Ticket;
 pub use receipt::Release;
 pub(crate) use receipt::{Grant, Refusal, RetryAsk};
 pub use snapshot::{ExitCounts, OriginSnapshot, PairSnapshot, RefusalCounts, Snapshot};
+pub(crate) use waiting::{Reached, State, Turn};
 
 pub(crate) use crate::pool::{Bounds, Member, Notice};
 pub use crate::pool::{Reason, Receipt};
 
+use line::Line;
+
 use crate::draw::{Stream, draw};
 use crate::exit::{Exit, ExitId, Gateway};
 use crate::outcome::{Evidence, Outcome, Phase};
-use crate::pool::{BindingIx, Choice, Entry, ExitIx, LeaseId, NoExit, OriginIx, Pool, PoolConfig};
+use crate::pool::{BindingIx, Blocked, Choice, Entry, ExitIx, LeaseId, NoExit, OriginIx, Pool, PoolConfig};
 use crate::request::{LeaseRequest, Origin, Time};
 use crate::verdict::{Facts, RetryRules, Verdict, Why};
 use std::num::NonZeroU32;
@@ -53,6 +59,11 @@ pub(crate) struct Fleet {
     /// Leases that are out, and how many may be.
     out: usize,
     most_out: usize,
+    line: Line,
+    /// Nothing is leased any more.
+    closed: bool,
+    /// How many leases may be out when it opens again.
+    shut_out: usize,
     refusals: RefusalCounts,
     leases: u64,
     /// Counter of the draws for retries.
@@ -74,6 +85,9 @@ impl Fleet {
             rules: config.rules,
             out: 0,
             most_out: config.bounds.leases,
+            line: Line::new(config.bounds.waiters),
+            closed: false,
+            shut_out: 0,
             refusals: RefusalCounts::default(),
             leases: 0,
             retries: 0,
@@ -83,12 +97,20 @@ impl Fleet {
     /// Never waits.
     #[inline]
     pub(crate) fn lease(&mut self, now: Time, ask: &LeaseRequest, name: &Origin) -> Result<Grant, Refusal> {
+        match self.attempt(now, ask, name) {
+            Ok(grant) => Ok(grant),
+            Err(refusal) => Err(self.refuse(refusal)),
+        }
+    }
+
+    #[inline]
+    fn attempt(&mut self, now: Time, ask: &LeaseRequest, name: &Origin) -> Result<Grant, Refusal> {
         self.pool.tick(now);
         if self.out >= self.most_out {
-            return Err(self.busy(now, "as many leases are out as the scheduler allows"));
+            return Err(if self.closed { Refusal::Closed } else { Refusal::Full { retry_at: now + BUSY } });
         }
         let Some(origin) = self.pool.origin(now, name) else {
-            return Err(self.busy(now, "as many origins are in use as the scheduler allows"));
+            return Err(busy(now, "as many origins are in use as the scheduler allows"));
         };
         let (exit, binding, reason) = match self.pool.hit(now, ask, origin) {
             Some((exit, binding)) => (exit, Some(binding), Reason::Bound),
@@ -96,7 +118,7 @@ impl Fleet {
         };
         let id = LeaseId(self.leases);
         let Some((route, entry)) = self.pool.enter(now, id, (exit, origin), now + ask.deadline) else {
-            return Err(self.busy(now, "the exit went while it was chosen"));
+            return Err(busy(now, "the exit went while it was chosen"));
         };
         let Entry { trial, fresh } = entry;
         let route = if fresh { route.freshly() } else { route };
@@ -111,26 +133,16 @@ impl Fleet {
     #[inline(never)]
     fn place(&mut self, now: Time, ask: &LeaseRequest, origin: OriginIx) -> Result<Placed, Refusal> {
         let choice = self.choose(now, ask, origin).map_err(|none| match none {
-            NoExit::Unusable { retry_at, counts } => {
-                self.refusals.no_usable_exit += 1;
-                self.refusals.last = counts;
-                Refusal::NoUsableExit { retry_at, counts }
-            }
-            NoExit::Moved { from, to, generation } => {
-                self.refusals.moved += 1;
-                Refusal::Moved { from, to, generation }
-            }
-            NoExit::Stopped => {
-                self.refusals.stopped += 1;
-                Refusal::FleetStopped
-            }
+            NoExit::Unusable { retry_at, counts, by } => Refusal::NoUsableExit { retry_at, counts, by },
+            NoExit::Moved { from, to, generation } => Refusal::Moved { from, to, generation },
+            NoExit::Stopped => Refusal::FleetStopped,
             NoExit::Unheld => Refusal::Misuse(
                 "nothing in the pool can be held for so long: the gateway rotates by itself, or its sessions end earlier; ask \
                  for a shorter window, or per request",
             ),
         })?;
         let Some((exit, binding)) = self.pool.bind(now, ask, origin, &choice) else {
-            return Err(self.busy(now, "as many sessions are held and in use as the scheduler allows"));
+            return Err(busy(now, "as many sessions are held and in use as the scheduler allows"));
         };
         Ok((exit, binding, choice.reason))
     }
@@ -147,10 +159,20 @@ impl Fleet {
         self.pool.choose(now, ask, origin)
     }
 
+    /// Counts a refusal that somebody gets.
     #[cold]
-    fn busy(&mut self, now: Time, bound: &'static str) -> Refusal {
-        self.refusals.busy += 1;
-        Refusal::Busy { bound, retry_at: now + BUSY }
+    fn refuse(&mut self, refusal: Refusal) -> Refusal {
+        match refusal {
+            Refusal::NoUsableExit { counts, .. } => {
+                self.refusals.no_usable_exit += 1;
+                self.refusals.last = counts;
+            }
+            Refusal::Moved { .. } => self.refusals.moved += 1,
+            Refusal::FleetStopped => self.refusals.stopped += 1,
+            Refusal::Busy { .. } | Refusal::Full { .. } => self.refusals.busy += 1,
+            Refusal::Misuse(_) | Refusal::Closed => {}
+        }
+        refusal
     }
 
     /// `amends` is what the same lease reported before.
@@ -176,6 +198,9 @@ impl Fleet {
             }
         }
         self.out = self.out.saturating_sub(1);
+        if !self.line.is_empty() {
+            self.left();
+        }
         self.pool.leave(receipt, evidence.is_some_and(Evidence::is_good_end));
     }
 
@@ -188,6 +213,7 @@ impl Fleet {
     pub(crate) fn soonest(&mut self, now: Time, ask: &RetryAsk<'_>) -> Time {
         let (_, origin) = ask.receipt.at;
         match self.choose(now, ask.ask, origin) {
+            Err(NoExit::Unusable { by: Blocked::ForGood, .. }) => now,
             Err(NoExit::Unusable { retry_at, .. }) => retry_at.max(now),
             _ => now,
         }
@@ -206,6 +232,7 @@ impl Fleet {
             heat_next: next.as_ref().ok().map(|choice| self.pool.heat_of(now, choice, origin)),
             soonest: match next {
                 Ok(_) => Duration::ZERO,
+                Err(NoExit::Unusable { by: Blocked::ForGood, .. }) => Duration::MAX,
                 Err(NoExit::Unusable { retry_at, .. }) => retry_at.since(now),
                 Err(NoExit::Moved { .. } | NoExit::Unheld | NoExit::Stopped) => Duration::MAX,
             },
@@ -226,6 +253,7 @@ impl Fleet {
 
     /// Lets one lease try each stopped login, and each gateway that is left alone.
     pub(crate) fn resume(&mut self, now: Time) {
+        self.open();
         self.pool.resume(now);
     }
 
@@ -256,8 +284,14 @@ impl Fleet {
     pub(crate) fn snapshot(&self, now: Time) -> Snapshot {
         let mut snapshot = Snapshot::of(&self.pool, now);
         snapshot.in_flight = u32::try_from(self.out).unwrap_or(u32::MAX);
+        snapshot.waiting = u32::try_from(self.line.len()).unwrap_or(u32::MAX);
         snapshot.leases = self.leases;
         snapshot.refusals = self.refusals;
         snapshot
     }
+}
+
+#[cold]
+fn busy(now: Time, bound: &'static str) -> Refusal {
+    Refusal::Busy { bound, retry_at: now + BUSY }
 }

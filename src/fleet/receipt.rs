@@ -3,7 +3,7 @@
 use crate::error::UnusableCounts;
 use crate::exit::{ExitId, Route};
 use crate::outcome::Evidence;
-use crate::pool::{Reason, Receipt};
+use crate::pool::{Blocked, Reason, Receipt};
 use crate::request::{LeaseRequest, Time};
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub enum Release {
     NotAttempted,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Grant {
     pub(crate) receipt: Receipt,
     pub(crate) route: Route,
@@ -33,11 +33,28 @@ pub(crate) struct Grant {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Refusal {
-    NoUsableExit { retry_at: Time, counts: UnusableCounts },
-    Moved { from: ExitId, to: Option<ExitId>, generation: u32 },
+    NoUsableExit {
+        retry_at: Time,
+        counts: UnusableCounts,
+        by: Blocked,
+    },
+    Moved {
+        from: ExitId,
+        to: Option<ExitId>,
+        generation: u32,
+    },
     FleetStopped,
     Misuse(&'static str),
-    Busy { bound: &'static str, retry_at: Time },
+    Busy {
+        bound: &'static str,
+        retry_at: Time,
+    },
+    /// As many leases are out as may be.
+    Full {
+        retry_at: Time,
+    },
+    /// The fleet is drained.
+    Closed,
 }
 
 pub(crate) struct RetryAsk<'a> {

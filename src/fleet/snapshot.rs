@@ -15,6 +15,8 @@ pub struct Snapshot {
     pub exits: ExitCounts,
     /// Leases out now.
     pub in_flight: u32,
+    /// Requests that wait in line now.
+    pub waiting: u32,
     /// Distinct exits with a lease out now.
     pub exits_in_use: u32,
     /// Leases given since the scheduler was built.

@@ -1,8 +1,10 @@
-//! The time in which a lease is the future's own.
+//! The wait in line, and the time in which a lease is the future's own.
 
+use super::waiting::{Waiting, WaitingProj};
 use crate::error::{CarriesRefusal, Error, LeaseError};
 use crate::outcome::{Evidence, Outcome, Phase, Seen};
-use crate::scheduler::{Hold, LeaseHandle};
+use crate::scheduler::{Attempt, Hold, Lease, LeaseHandle};
+use http::Request;
 use pin_project::pin_project;
 use std::fmt;
 use std::future::Future;
@@ -10,6 +12,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep};
+use tower::Service;
 
 /// How long past the deadline an answer that is there may take to come up with its page.
 const PAGE: Duration = Duration::from_millis(100);
@@ -17,19 +20,28 @@ const PAGE: Duration = Duration::from_millis(100);
 /// The future of [`Leased`](super::Leased).
 ///
 /// # Cancel safety
-/// Dropping it gives the lease back. That blames nobody, unless the exit had kept the request waiting for long.
+/// Dropping it gives the lease back, or the place in the line up. That blames nobody, unless the exit had kept the request
+/// waiting for long.
 #[pin_project]
-pub struct LeaseFuture<F> {
+pub struct LeaseFuture<S, B>
+where
+    S: Service<Request<B>>,
+{
     #[pin]
-    state: State<F>,
+    state: State<S, B>,
 }
 
 #[pin_project(project = StateProj)]
-enum State<F> {
+#[allow(clippy::large_enum_variant, reason = "no variant is rare enough to be worth a box")]
+enum State<S, B>
+where
+    S: Service<Request<B>>,
+{
     Refused(Option<LeaseError>),
+    Waiting(#[pin] Waiting<S, B>),
     Sent {
         #[pin]
-        answer: F,
+        answer: S::Future,
         #[pin]
         clock: Clock,
         handle: LeaseHandle,
@@ -39,48 +51,88 @@ enum State<F> {
     Done,
 }
 
-impl<F> LeaseFuture<F> {
+/// What an attempt needs besides its lease.
+pub(super) struct Terms {
+    pub(super) attempt: Option<Attempt>,
+    pub(super) deadline: Instant,
+    pub(super) to_body_end: bool,
+}
+
+impl<S, B> LeaseFuture<S, B>
+where
+    S: Service<Request<B>>,
+{
     pub(super) const fn refused(refusal: LeaseError) -> Self {
         Self { state: State::Refused(Some(refusal)) }
     }
 
-    pub(super) const fn sent(answer: F, handle: LeaseHandle, hold: Hold, deadline: Instant) -> Self {
-        let clock = Clock { timer: None, deadline, extended: false };
-        Self { state: State::Sent { answer, clock, handle, hold } }
+    pub(super) const fn waiting(waiting: Waiting<S, B>) -> Self {
+        Self { state: State::Waiting(waiting) }
+    }
+
+    /// `service` is ready.
+    pub(super) fn sent(service: &mut S, request: Request<B>, lease: Lease, terms: Terms) -> Self {
+        Self { state: State::sent(service, request, lease, terms) }
     }
 }
 
-impl<F, T, E> Future for LeaseFuture<F>
+impl<S, B> State<S, B>
 where
-    F: Future<Output = Result<T, E>>,
-    E: CarriesRefusal,
+    S: Service<Request<B>>,
 {
-    type Output = Result<T, E>;
+    fn sent(service: &mut S, mut request: Request<B>, lease: Lease, terms: Terms) -> Self {
+        let (hold, handle) = lease.share(terms.attempt, terms.to_body_end);
+        request.extensions_mut().insert(handle.route().clone());
+        request.extensions_mut().insert(handle.clone());
+        let clock = Clock { timer: None, deadline: terms.deadline, extended: false };
+        Self::Sent { answer: service.call(request), clock, handle, hold }
+    }
+}
+
+impl<S, B> Future for LeaseFuture<S, B>
+where
+    S: Service<Request<B>> + Clone,
+    S::Error: CarriesRefusal,
+{
+    type Output = Result<S::Response, S::Error>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut state = self.project().state;
-        let out = match state.as_mut().project() {
-            StateProj::Refused(refusal) => {
-                let refusal = refusal.take().expect("taken once, when the state is left");
-                Err(E::from_refusal(refusal))
-            }
-            StateProj::Sent { answer, mut clock, handle, .. } => {
-                // The clock goes first: where the client has used up the task's budget, a timer would say for ever that
-                // it is not time.
-                let late = clock.as_mut().poll(handle, cx).is_ready();
-                match answer.poll(cx) {
-                    Poll::Ready(out) => judge(out, handle),
-                    Poll::Pending => {
-                        if !late {
-                            clock.as_mut().start();
-                            ready!(clock.poll(handle, cx));
+        let out = loop {
+            break match state.as_mut().project() {
+                StateProj::Refused(refusal) => {
+                    let refusal = refusal.take().expect("taken once, when the state is left");
+                    Err(S::Error::from_refusal(refusal))
+                }
+                StateProj::Waiting(mut waiting) => match ready!(waiting.as_mut().poll_lease(cx)) {
+                    Ok(lease) => {
+                        let WaitingProj { service, request, terms, .. } = waiting.project();
+                        let (request, terms) =
+                            request.take().zip(terms.take()).expect("taken once, when it is sent");
+                        let sent = State::sent(service, request, lease, terms);
+                        state.set(sent);
+                        continue;
+                    }
+                    Err(error) => Err(error),
+                },
+                StateProj::Sent { answer, mut clock, handle, .. } => {
+                    // The clock goes first: where the client has used up the task's budget, a timer would say for ever that
+                    // it is not time.
+                    let late = clock.as_mut().poll(handle, cx).is_ready();
+                    match answer.poll(cx) {
+                        Poll::Ready(out) => judge(out, handle),
+                        Poll::Pending => {
+                            if !late {
+                                clock.as_mut().start();
+                                ready!(clock.poll(handle, cx));
+                            }
+                            handle.break_off();
+                            Err(overdue(handle).into())
                         }
-                        handle.break_off();
-                        Err(overdue(handle).into())
                     }
                 }
-            }
-            StateProj::Done => panic!("polled after completion"),
+                StateProj::Done => panic!("polled after completion"),
+            };
         };
         state.set(State::Done);
         Poll::Ready(out)
@@ -149,7 +201,10 @@ fn overdue(handle: &LeaseHandle) -> Error {
     Error::failed(handle.exit(), evidence, "the request's deadline has passed".into())
 }
 
-impl<F> fmt::Debug for LeaseFuture<F> {
+impl<S, B> fmt::Debug for LeaseFuture<S, B>
+where
+    S: Service<Request<B>>,
+{
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LeaseFuture").finish_non_exhaustive()
     }

@@ -1,7 +1,8 @@
 //! Picks the exit of each attempt and holds it until the response's body ends.
 //!
-//! [`LeaseLayer`] goes outside `ClassifyLayer` and inside `ExitAwareRetryLayer`. It answers a refusal at once: an error
-//! that says what would cure it. It never sends a request without an exit.
+//! [`LeaseLayer`] goes outside `ClassifyLayer` and inside `ExitAwareRetryLayer`. Where no exit may serve a request now, it
+//! waits in line, as long as the request has patience, without holding a permit of the services below; what it is refused
+//! then says what would cure it. It never sends a request without an exit.
 //!
 //! ```
 //! use bytes::Bytes;
@@ -31,6 +32,7 @@
 mod future;
 mod layer;
 mod service;
+mod waiting;
 
 pub use future::LeaseFuture;
 pub use layer::LeaseLayer;

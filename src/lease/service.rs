@@ -1,13 +1,14 @@
 //! The service: lease, then send.
 
+use super::future::Terms;
+use super::waiting::Waiting;
 use super::{LeaseFuture, LeaseLayer};
 use crate::error::{CarriesRefusal, LeaseError};
-use crate::scheduler::{Attempt, Lease, LeaseHandle};
+use crate::scheduler::{Attempt, Lease, LeaseHandle, Place};
 use http::Request;
 use http::request::Parts;
 use std::mem;
 use std::task::{Context, Poll};
-use tokio::time::Instant;
 use tower::Service;
 use tower::util::Oneshot;
 
@@ -32,8 +33,8 @@ impl<S> Leased<S> {
         tower::ServiceExt::oneshot(self, request)
     }
 
-    /// A lease for the request, and when it must be over.
-    fn lease(&self, parts: &Parts) -> Result<Leasing, LeaseError> {
+    /// A lease for the request or a place in the line, and the terms of the attempt.
+    fn lease(&self, parts: &Parts) -> Result<(Result<Lease, Place>, Terms), LeaseError> {
         if parts.extensions.get::<LeaseHandle>().is_some() {
             return Err(LeaseError::Misuse(
                 "the request carries a lease already: one LeaseLayer \
@@ -55,15 +56,9 @@ impl<S> Leased<S> {
         if let Some(attempt) = &attempt {
             attempt.asked(&ask);
         }
-        let lease = scheduler.lease(&ask)?;
-        Ok(Leasing { lease, attempt, deadline })
+        let lease = scheduler.lease_or_wait(&ask)?;
+        Ok((lease, Terms { attempt, deadline, to_body_end: self.layer.to_body_end }))
     }
-}
-
-struct Leasing {
-    lease: Lease,
-    attempt: Option<Attempt>,
-    deadline: Instant,
 }
 
 impl<S, B> Service<Request<B>> for Leased<S>
@@ -73,7 +68,7 @@ where
 {
     type Response = S::Response; // untouched: a body is held through the handle
     type Error = S::Error;
-    type Future = LeaseFuture<S::Future>;
+    type Future = LeaseFuture<S, B>;
 
     /// Forwards, and never reports a state of the fleet: an error here would end the service for ever.
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
@@ -81,17 +76,17 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        // The ready one goes, called or refused, with whatever permit it holds; the clone stays.
+        // The ready one goes, called or not, with whatever permit it holds; the clone stays.
         let fresh = self.inner.clone();
         let mut ready = mem::replace(&mut self.inner, fresh);
-        let (mut parts, body) = request.into_parts();
-        match self.lease(&parts) {
+        let (parts, body) = request.into_parts();
+        let leased = self.lease(&parts);
+        let request = Request::from_parts(parts, body);
+        match leased {
             Err(refusal) => LeaseFuture::refused(refusal),
-            Ok(Leasing { lease, attempt, deadline }) => {
-                let (hold, handle) = lease.share(attempt, self.layer.to_body_end);
-                parts.extensions.insert(handle.route().clone());
-                parts.extensions.insert(handle.clone());
-                LeaseFuture::sent(ready.call(Request::from_parts(parts, body)), handle, hold, deadline)
+            Ok((Ok(lease), terms)) => LeaseFuture::sent(&mut ready, request, lease, terms),
+            Ok((Err(place), terms)) => {
+                LeaseFuture::waiting(Waiting::new(place, self.inner.clone(), request, terms))
             }
         }
     }

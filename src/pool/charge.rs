@@ -10,11 +10,13 @@
 //! | interrupted, origin TLS, a gateway status in the absolute form | - | - | half a fault, if the origin works for others |
 //! | all others | - | - | works, if the origin answered |
 //!
-//! Every rest is lengthened by U(1, 1.25), never shortened: nobody comes back earlier than asked. What was in flight when a
+//! Every rest is lengthened by U(1, 1.25), never shortened: nobody comes back earlier than asked. The last usable exit of a
+//! list is not benched but paced: it rests max(hint, 1 s, an eighth), and what holds it keeps it. What was in flight when a
 //! gate shut says nothing new about it, so a burst of refusals counts once. What is blameless charges no exit.
 
 use super::Pool;
 use super::Receipt;
+use super::bits::{Bits, Out};
 use super::exits::Source;
 use super::gate::State;
 use super::ix::{BindingIx, ExitIx, OriginIx};
@@ -123,9 +125,10 @@ impl Pool {
         (share, hash): (f32, u64),
     ) {
         let (rest, seed, entity) = (self.rest, self.seed ^ hash, by.exit.as_u64());
+        let last = self.is_last(by.at.0, Some(by.at.1));
         let burned = self.with_pair(slot, |pair| {
             pair.heat.add(now, share);
-            refuse(pair, now, by, evidence, (rest, seed, entity))
+            refuse(pair, now, by, evidence, (rest, seed, entity), last)
         });
         if burned == Some(true) {
             self.lose(by.binding);
@@ -182,9 +185,18 @@ impl Pool {
         self.fault(now, exit, by, weight);
     }
 
+    /// Whether it is a listed exit, and no other one can be used: at this origin, or anywhere.
+    fn is_last(&self, exit: ExitIx, at: Option<OriginIx>) -> bool {
+        let listed = self.exits.get(exit).is_some_and(|record| record.source == Source::Listed);
+        let nobody = Bits::default();
+        let benched = at.and_then(|at| self.origins.get(at)).map_or(&nobody, |record| &record.benched);
+        let out = Out { sets: [&self.down, &self.barred, &self.owned, benched], len: self.exits.len() };
+        listed && out.first(0, |index| exit.index() != Some(index)).is_none()
+    }
+
     /// One more fault of an exit, or a part of one.
     pub(super) fn fault(&mut self, now: Time, exit: ExitIx, by: &Receipt, weight: f32) {
-        let seed = self.seed;
+        let (seed, last) = (self.seed, self.is_last(exit, None));
         let died = self.with_exit(exit, |record| {
             if record.gate.is_stale(by.sent) {
                 return false;
@@ -193,7 +205,8 @@ impl Pool {
             let Some(rest) = record.fault(now, by.at.1, weight, trial) else { return false };
             let (entity, count) = (record.id().as_u64(), u64::from(record.gate.shuts()));
             let draw = unit(draw(seed, Stream::Cooldown, entity, count));
-            record.gate.shut(now, now + rest.mul_f64(0.9 + 0.2 * draw));
+            let rest = rest.mul_f64(0.9 + 0.2 * draw);
+            record.gate.shut(now, now + if last { paced(rest) } else { rest });
             true
         });
         if died == Some(true) {
@@ -221,6 +234,7 @@ fn refuse(
     by: &Receipt,
     evidence: &Evidence,
     (burned, seed, entity): (Rest, u64, u64),
+    last: bool,
 ) -> bool {
     let hint = evidence.retry_after.map_or(Duration::ZERO, |hint| hint.wait().min(HINT_CAP));
     let blocked = matches!(evidence.outcome, Outcome::Blocked { .. });
@@ -231,7 +245,7 @@ fn refuse(
             State::Open | State::Trial { .. } if !hint.is_zero() => pair.gate.shut(now, now + hint),
             State::Open | State::Trial { .. } => {}
         }
-        return blocked;
+        return blocked && !pair.paced;
     }
     let trial = matches!(pair.gate.state(), State::Trial { .. });
     let strikes = if blocked || trial { pair.strike(now) } else { pair.strikes_now(now) };
@@ -242,7 +256,15 @@ fn refuse(
     };
     let share = if blocked { burned.stretch } else { 0.25 };
     let stretch = 1.0 + share * unit(draw(seed, Stream::Cooldown, entity, u64::from(pair.gate.shuts())));
+    let rest = if last { paced(rest) } else { rest };
     pair.gate.shut(now, now + rest.max(hint).mul_f64(stretch));
-    pair.burned = blocked;
-    blocked
+    (pair.burned, pair.paced) = (blocked && !last, last);
+    pair.burned
+}
+
+/// The rest between two uses of an exit that is the last one of its pool: a pool that rests as a whole serves nobody.
+fn paced(rest: Duration) -> Duration {
+    const SHARE: u32 = 8;
+    const LEAST: Duration = Duration::from_secs(1);
+    (rest / SHARE).max(LEAST)
 }

@@ -38,11 +38,22 @@ pub(super) enum Hold {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum NoExit {
     /// None may serve the origin, or the one that must may not.
-    Unusable { retry_at: Time, counts: UnusableCounts },
+    Unusable { retry_at: Time, counts: UnusableCounts, by: Blocked },
     /// The one that is held is lost, and its holder does not move unasked.
     Moved { from: ExitId, to: Option<ExitId>, generation: u32 },
     /// Every login is stopped.
     Stopped,
     /// Nothing in the pool can be held for so long.
     Unheld,
+}
+
+/// What the request must wait for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Blocked {
+    /// Any exit that may serve the origin.
+    Anyone,
+    /// The exit that it holds.
+    Held(ExitIx),
+    /// No time and nobody else's answer makes an exit usable for it.
+    ForGood,
 }

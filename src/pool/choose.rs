@@ -2,7 +2,7 @@
 
 use super::Pool;
 use super::bindings::{Holder, Place, Windows};
-use super::choice::{Choice, Hold, NoExit, Target};
+use super::choice::{Blocked, Choice, Hold, NoExit, Target};
 use super::ix::{BindingIx, ExitIx, OriginIx};
 use super::reason::Reason;
 use super::view::View;
@@ -12,10 +12,20 @@ use crate::request::{Affinity, Granularity, LeaseRequest, Time};
 impl Pool {
     /// The exit for a request. It keeps away from those it has used in vain, unless no other is left.
     pub(crate) fn choose(&self, now: Time, ask: &LeaseRequest, origin: OriginIx) -> Result<Choice, NoExit> {
+        self.view(now, ask, origin, true)
+    }
+
+    /// As [`choose`](Self::choose), for who only wants to know whether there is one.
+    pub(crate) fn look(&self, now: Time, ask: &LeaseRequest, origin: OriginIx) -> Result<Choice, NoExit> {
+        self.view(now, ask, origin, false)
+    }
+
+    fn view(&self, now: Time, ask: &LeaseRequest, origin: OriginIx, explain: bool) -> Result<Choice, NoExit> {
         let Some(record) = self.origins.get(origin) else {
-            return Err(NoExit::Unusable { retry_at: now, counts: UnusableCounts::default() });
+            let (counts, by) = (UnusableCounts::default(), Blocked::Anyone);
+            return Err(NoExit::Unusable { retry_at: now, counts, by });
         };
-        let view = |avoid| View { pool: self, ask, origin, record, avoid, own: None, now };
+        let view = |avoid| View { pool: self, ask, origin, record, avoid, own: None, explain, now };
         let first = view(ask.trail.avoid.as_slice()).choose();
         match first {
             Err(NoExit::Unusable { .. }) if !ask.trail.avoid.is_empty() => view(&[]).choose(),

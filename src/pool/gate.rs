@@ -26,6 +26,11 @@ impl State {
         matches!(self, Self::Open | Self::Trial { lease: None, .. })
     }
 
+    /// Whether a lease is on trial in it.
+    pub(crate) const fn is_taken(self) -> bool {
+        matches!(self, Self::Trial { lease: Some(_), .. })
+    }
+
     /// When the gate must be looked at again, by [`Gate::due`].
     pub(crate) const fn due_at(self) -> Option<Time> {
         match self {

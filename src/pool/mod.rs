@@ -12,10 +12,12 @@ mod exits;
 mod gate;
 mod heat;
 mod ix;
+mod moved;
 mod operate;
 mod origins;
 mod pairs;
 mod parents;
+mod promise;
 mod reason;
 mod receipt;
 mod ring;
@@ -25,23 +27,25 @@ mod timers;
 mod unusable;
 mod view;
 
-pub(crate) use choice::{Choice, NoExit};
+pub(crate) use choice::{Blocked, Choice, NoExit};
 pub(crate) use describe::{OriginFacts, PairFacts};
 pub(crate) use ix::{BindingIx, ExitIx, OriginIx};
 pub use reason::Reason;
 pub(crate) use receipt::LeaseId;
 pub use receipt::Receipt;
-use slab::Slot;
+pub(crate) use slab::{Slab, Slot};
 pub(crate) use table::Member;
 
 use bindings::Bindings;
 use bits::Bits;
 use exits::ExitRecord;
 use gate::State;
+pub(crate) use moved::Moved;
 use origins::Origins;
 use pairs::{Pair, Pairs};
 pub(crate) use parents::Notice;
 use parents::Parents;
+pub(crate) use promise::Promise;
 use table::ExitTable;
 use timers::{Due, Timers};
 
@@ -61,11 +65,19 @@ pub(crate) struct Bounds {
     pub(crate) bindings: usize,
     pub(crate) leases: usize,
     pub(crate) minted: usize,
+    pub(crate) waiters: usize,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { origins: 65_536, pairs: 262_144, bindings: 1_000_000, leases: 1_000_000, minted: 10_000 }
+        Self {
+            origins: 65_536,
+            pairs: 262_144,
+            bindings: 1_000_000,
+            leases: 1_000_000,
+            minted: 10_000,
+            waiters: 10_000,
+        }
     }
 }
 
@@ -97,6 +109,8 @@ pub(crate) struct Pool {
     pairs: Pairs,
     bindings: Bindings,
     timers: Timers,
+    /// Where somebody who waits may have become able to go.
+    moved: Moved,
     /// Counter of the draws for what holds nothing.
     picks: u64,
     in_use: u32,
@@ -146,6 +160,7 @@ impl Pool {
             pairs: Pairs::new(bounds.pairs),
             bindings: Bindings::new(bounds.bindings),
             timers: Timers::default(),
+            moved: Moved::default(),
             picks: 0,
             in_use: 0,
             uncooled: 0,
@@ -270,6 +285,9 @@ impl Pool {
         let before = std::mem::replace(&mut record.owner, owner);
         let until = |owner: Option<(BindingIx, Time)>| owner.map(|(_, until)| until);
         self.timers.reset(Due::Owner(exit), until(before), until(owner));
+        if owner.is_none() {
+            self.moved.everywhere();
+        }
         self.owned.set(index, owner.is_some(), self.exits.len());
     }
 
@@ -282,6 +300,9 @@ impl Pool {
         let after = record.gate.state();
         if before != after {
             self.timers.reset(Due::Exit(exit), before.due_at(), after.due_at());
+            if !after.is_taken() {
+                self.moved.everywhere();
+            }
             if let Some(index) = exit.index() {
                 keep_rest(&mut self.dead, exit, before, after);
                 self.down.set(index, !after.admits(), self.exits.len());
@@ -299,6 +320,9 @@ impl Pool {
         let (exit, origin, after) = (pair.exit, pair.origin, pair.gate.state());
         if before != after {
             self.timers.reset(Due::Pair(slot), before.due_at(), after.due_at());
+            if !after.is_taken() {
+                self.moved.at(origin);
+            }
             if let Some(record) = self.origins.get_mut(origin) {
                 if let Some(index) = exit.index() {
                     keep_rest(&mut record.resting, exit, before, after);

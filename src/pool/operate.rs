@@ -22,6 +22,7 @@ impl Pool {
             record.barred = if on { record.barred + 1 } else { record.barred.saturating_sub(1) };
             let barred = record.barred > 0;
             self.barred.set(index, barred, self.exits.len());
+            self.moved.everywhere();
         }
         true
     }

@@ -39,6 +39,8 @@ pub(crate) struct OriginRecord {
     /// When each resting pair's rest is over.
     pub(super) resting: BTreeSet<(Time, ExitIx)>,
     pub(super) in_flight: u32,
+    /// Requests that wait in line to go here.
+    pub(super) waiting: u32,
     /// When the last attempt was sent that ended well here, through whatever exit, and a nanosecond, so that `Time::ZERO`
     /// means that there was none.
     pub(super) worked: Time,
@@ -90,7 +92,8 @@ impl Origins {
     fn insert(&mut self, now: Time, name: &Origin) -> Option<OriginIx> {
         if self.slab.is_full() {
             let idle = |record: &OriginRecord| {
-                (record.in_flight == 0 && record.benched.len() == 0).then_some(record.last_used)
+                let busy = record.in_flight > 0 || record.waiting > 0 || record.benched.len() > 0;
+                (!busy).then_some(record.last_used)
             };
             let (_, gone) = self.slab.evict(LOOK, idle)?;
             self.by_name.remove(&gone.name);
@@ -105,6 +108,7 @@ impl Origins {
             benched: Bits::default(),
             resting: BTreeSet::new(),
             in_flight: 0,
+            waiting: 0,
             worked: Time::ZERO,
             last_used: now,
         };

@@ -24,6 +24,8 @@ pub(crate) struct Pair {
     pub(super) gate: Gate,
     /// Its last rest followed a block, so what holds this exit must leave it.
     pub(super) burned: bool,
+    /// It was the last usable exit when it was refused: one trial at a time, soon.
+    pub(super) paced: bool,
     strikes: f32,
     struck: Time,
     run: u8,
@@ -52,7 +54,7 @@ impl Pair {
     }
 
     pub(super) fn trials_needed(&self, now: Time) -> u8 {
-        if self.strikes(now) >= CAREFUL_FROM { 3 } else { 1 }
+        if !self.paced && self.strikes(now) >= CAREFUL_FROM { 3 } else { 1 }
     }
 
     /// How long a block rests the pair: `base` doubles with each strike after the first, up to an hour. Strikes fade while
@@ -114,6 +116,7 @@ impl Pairs {
             heat: Heat::COLD,
             gate: Gate::OPEN,
             burned: false,
+            paced: false,
             strikes: 0.0,
             struck: Time::ZERO,
             run: 0,

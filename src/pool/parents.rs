@@ -170,6 +170,9 @@ impl Pool {
         let after = parent.gate.state();
         if before != after {
             self.timers.reset(Due::Parent(ix), before.due_at(), after.due_at());
+            if !after.is_taken() {
+                self.moved.everywhere();
+            }
             if before.admits() != after.admits() {
                 let shut = !after.admits();
                 for index in &parent.members {
@@ -348,6 +351,29 @@ impl Pool {
                 parent.doublings = 0;
             }
         });
+    }
+
+    /// Whether nothing may go: each exit has a login that is stopped, or is kept out.
+    pub(crate) fn is_shut(&self) -> bool {
+        self.each_has(Parent::is_stopped)
+    }
+
+    /// The same, where there is a login that no time lets try again.
+    pub(super) fn is_stopped_for_good(&self) -> bool {
+        let for_good = State::Resting { until: Time::MAX };
+        self.each_has(|parent| parent.is_stopped() && parent.gate.state() == for_good)
+            && !self.exits.fixed.iter().all(|record| record.quarantined)
+    }
+
+    /// Whether each exit has such a parent, or is kept out.
+    fn each_has(&self, is: impl Fn(&Parent) -> bool) -> bool {
+        if self.barred.len() as usize != self.exits.len() {
+            return false;
+        }
+        let any = |record: &ExitRecord| {
+            record.parents.iter().flatten().any(|ix| self.parents.get(*ix).is_some_and(&is))
+        };
+        self.exits.fixed.iter().all(|record| record.quarantined || any(record))
     }
 
     /// Lets one lease try each stopped login, and each gateway that is left alone.

@@ -7,6 +7,13 @@ pub(crate) struct Slot {
     turn: u32,
 }
 
+impl Slot {
+    /// The place: below the bound of its slab.
+    pub(crate) const fn index(self) -> usize {
+        self.index as usize
+    }
+}
+
 struct Entry<T> {
     turn: u32,
     value: Option<T>,

@@ -55,6 +55,11 @@ impl Timers {
         self.entries.contains(&(at, what))
     }
 
+    /// When the first entry is due; `Time::MAX` if there is none.
+    pub(super) const fn next(&self) -> Time {
+        self.next
+    }
+
     #[inline]
     pub(super) fn is_due(&self, now: Time) -> bool {
         self.next <= now

@@ -1,6 +1,6 @@
 //! Why nobody may go, and when somebody may.
 
-use super::choice::NoExit;
+use super::choice::{Blocked, NoExit};
 use super::gate::State;
 use super::ix::ExitIx;
 use super::parents::Kind;
@@ -15,6 +15,16 @@ const TRIAL: Duration = Duration::from_secs(1);
 impl View<'_> {
     /// For all exits. Each is counted once, under the first reason that holds.
     pub(super) fn unusable(&self) -> NoExit {
+        if !self.explain {
+            if self.pool.is_stopped_for_good() {
+                return NoExit::Stopped;
+            }
+            return NoExit::Unusable {
+                retry_at: self.now,
+                counts: UnusableCounts::default(),
+                by: Blocked::Anyone,
+            };
+        }
         if self.pool.barred.len() > 0 || self.pool.owned.len() > 0 {
             return self.unusable_one_by_one();
         }
@@ -32,7 +42,7 @@ impl View<'_> {
         let soonest = rests.into_iter().flatten().map(|(until, _)| *until).min();
         let trial = (counts.on_trial > 0 || soonest.is_none()).then(|| self.now + TRIAL);
         let retry_at = [soonest, trial].into_iter().flatten().min().unwrap_or(self.now);
-        NoExit::Unusable { retry_at: retry_at.max(self.now), counts }
+        NoExit::Unusable { retry_at: retry_at.max(self.now), counts, by: blocked(&counts) }
     }
 
     /// The same where gateways or logins are shut or somebody has exits alone, which is rare: looks at each exit.
@@ -93,15 +103,16 @@ impl View<'_> {
             return NoExit::Stopped;
         }
         let retry_at = soonest.unwrap_or(self.now + TRIAL).max(self.now);
-        NoExit::Unusable { retry_at, counts }
+        NoExit::Unusable { retry_at, counts, by: blocked(&counts) }
     }
 
     /// For the one exit that the request must have.
     pub(super) fn waits_for(&self, exit: ExitIx) -> NoExit {
+        let by = Blocked::Held(exit);
         let mut counts = UnusableCounts::default();
         if self.pool.exits.get(exit).is_some_and(|record| record.quarantined) {
             counts.quarantined = 1;
-            return NoExit::Unusable { retry_at: self.now + TRIAL, counts };
+            return NoExit::Unusable { retry_at: self.now + TRIAL, counts, by };
         }
         let parents = self.pool.exits.get(exit).map_or([None; 2], |record| record.parents);
         for parent in parents.into_iter().flatten().filter_map(|ix| self.pool.parents.get(ix)) {
@@ -116,7 +127,7 @@ impl View<'_> {
                 Kind::Credential => counts.suspect = 1,
                 Kind::Gateway => counts.held = 1,
             }
-            return NoExit::Unusable { retry_at: retry_at.max(self.now), counts };
+            return NoExit::Unusable { retry_at: retry_at.max(self.now), counts, by };
         }
         let pair = self.pool.pairs.at(exit, self.origin).map(|pair| pair.gate.state());
         let (whose, state) = match (self.pool.exits.get(exit).map(|record| record.gate.state()), pair) {
@@ -137,6 +148,11 @@ impl View<'_> {
                 self.now + TRIAL
             }
         };
-        NoExit::Unusable { retry_at: retry_at.max(self.now), counts }
+        NoExit::Unusable { retry_at: retry_at.max(self.now), counts, by }
     }
+}
+
+/// Exits that refused this request stay out of its reach; what another holds for life is counted likewise.
+fn blocked(counts: &UnusableCounts) -> Blocked {
+    if counts.avoided == counts.total() { Blocked::ForGood } else { Blocked::Anyone }
 }

@@ -33,6 +33,8 @@ pub(super) struct View<'a> {
     pub(super) avoid: &'a [ExitId],
     /// The exit that the request's own binding holds alone.
     pub(super) own: Option<ExitIx>,
+    /// Whether a refusal says why and until when, which may mean to look at each exit.
+    pub(super) explain: bool,
     pub(super) now: Time,
 }
 

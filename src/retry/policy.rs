@@ -58,8 +58,9 @@ where
             attempt.break_off();
         }
         let error = result.as_mut().err().and_then(E::egress);
-        if let Some(refusal) = error.as_ref().and_then(|error| error.refusal()) {
-            return refusal.retry_in().and_then(|wait| attempt.wait_for_exit(wait)).map(tokio::time::sleep);
+        // Nothing was sent, and the lease layer has waited for as long as the request would.
+        if error.as_ref().is_some_and(|error| error.refusal().is_some()) {
+            return None;
         }
         match (attempt.retry(request.body().is_replayable()), error) {
             ((Verdict::Stop(why), at), error) => {

@@ -6,18 +6,13 @@ use super::{Receipt, Scheduler};
 use crate::error::{AttemptRecord, Error};
 use crate::fleet::RetryAsk;
 use crate::outcome::Evidence;
-use crate::request::{LeaseRequest, Time};
+use crate::request::LeaseRequest;
 use crate::verdict::{Verdict, Why};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 /// Most attempts a slot remembers.
 const MAX_RECORDS: usize = 16;
-
-/// Those who wait for the same exit come back within so long after it, and an eighth of the wait more.
-const AFTER: Duration = Duration::from_millis(500);
-/// They wait at least so long, so that nothing spins.
-const PAUSE: Duration = Duration::from_millis(20);
 
 /// The retry layer puts it into the request's extensions.
 #[derive(Clone)]
@@ -44,8 +39,6 @@ struct State {
     /// The wait before the attempt to come.
     wait: Duration,
     waited: Duration,
-    /// Since when the next attempt waits for an exit.
-    refused: Option<Time>,
     kept: Option<Error>,
 }
 
@@ -133,24 +126,11 @@ impl Attempt {
         }
     }
 
-    /// How long to wait for an exit after a lease was refused on the way, or `None` if the request's patience or its
-    /// deadline ends before: nothing was sent, so nothing is counted. The first lease of a request is not waited for.
-    pub(crate) fn wait_for_exit(&self, retry_in: Duration) -> Option<Duration> {
-        let scheduler = &self.0.scheduler;
-        let now = scheduler.now();
+    /// The attempt to come has waited in line.
+    pub(crate) fn has_waited(&self, time: Duration) {
         let mut state = lock(&self.0.state);
-        let last = state.records.last()?.exit;
-        let ask = state.ask.as_ref()?;
-        let (patience, deadline) = (ask.patience, ask.trail.deadline?);
-        let since = *state.refused.get_or_insert(now);
-        let wait = retry_in + (AFTER + retry_in / 8).mul_f64(scheduler.jitter(last)).max(PAUSE);
-        let until = now + wait;
-        if until.since(since) > patience || until >= deadline {
-            return None;
-        }
-        state.wait += wait;
-        state.waited += wait;
-        Some(wait)
+        state.wait += time;
+        state.waited += time;
     }
 
     /// Now, on the scheduler's clock.
@@ -164,14 +144,13 @@ impl Attempt {
     pub(crate) fn retry(&self, replayable: bool) -> (Verdict, Instant) {
         let _outdated; // dropped without the lock
         let mut state = lock(&self.0.state);
-        let State { ask, last, wait, waited, kept, refused, .. } = &mut *state;
+        let State { ask, last, wait, waited, kept, .. } = &mut *state;
         // Nothing was reported if the next lease was refused: then the error that asked for it stays parked.
         let (Some((receipt, evidence)), Some(ask)) = (last.take(), ask) else {
             drop(state);
             return (Verdict::Stop(Why::Done), self.now());
         };
         _outdated = kept.take();
-        *refused = None;
         ask.trail.record(receipt.exit, &evidence, receipt.charged);
         let deadline = *ask.trail.deadline.get_or_insert(receipt.sent + ask.deadline);
         let repeatable = ask.repeatable.unwrap_or(self.0.idempotent);

@@ -33,21 +33,27 @@ mod handle;
 mod held;
 mod lease;
 mod operator;
+mod place;
 mod served;
 mod shell;
+mod state;
 pub(crate) mod sync;
 #[cfg(test)]
 mod tests;
+mod wakers;
 
 pub use builder::Builder;
 pub use handle::LeaseHandle;
 pub use lease::Lease;
 pub use operator::Operator;
+pub use place::Acquire;
 pub use served::Served;
 pub use shell::Scheduler;
+pub use state::Until;
 
 pub(crate) use attempt::Attempt;
 pub(crate) use handle::Hold;
+pub(crate) use place::Place;
 
 pub use crate::fleet::{
     ExitCounts, OriginSnapshot, PairSnapshot, Reason, Receipt, RefusalCounts, Release, Snapshot,

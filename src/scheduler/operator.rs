@@ -1,7 +1,8 @@
 //! The only way a person acts on a fleet.
 
-use super::Scheduler;
+use super::{Scheduler, Until};
 use crate::exit::{Exit, ExitId, Gateway};
+use crate::fleet::State;
 use std::fmt;
 
 /// What a person may do to a running fleet; see [`Scheduler::operator`]. Each act takes effect with the next lease; what is
@@ -27,9 +28,30 @@ use std::fmt;
 pub struct Operator<'a>(pub(super) &'a Scheduler);
 
 impl Operator<'_> {
-    /// Lets one lease try each login that was stopped and each gateway that is left alone; if it passes, all go on.
+    /// Opens the fleet if it was drained, and lets one lease try each login that was stopped and each gateway that is left
+    /// alone; if it passes, all go on.
     pub fn resume(&self) {
         self.0.act(|fleet, now| fleet.resume(now));
+    }
+
+    /// Gives no lease any more: who comes, and who waits, is refused with [`LeaseError::Closed`](crate::LeaseError::Closed).
+    /// Takes effect at once; the future is ready when the last lease that is out has ended. [`resume`](Self::resume) opens the
+    /// fleet again.
+    ///
+    /// ```
+    /// # use tower_egress::{ExitList, LeaseError, LeaseRequest, Scheduler};
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let scheduler = Scheduler::builder().exits(ExitList::parse("203.0.113.7:8080")?).build()?;
+    /// scheduler.operator().drain().await; // at once, where no lease is out
+    /// let refused = scheduler.lease(&LeaseRequest::per_request().origin("shop.example"));
+    /// assert_eq!(refused.unwrap_err(), LeaseError::Closed);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn drain(&self) -> Until {
+        self.0.act(|fleet, _| fleet.close());
+        Until::new(self.0.clone(), State::Idle)
     }
 
     /// Gives an exit of the pool a new password: the exit with the same address and user name. Its login is tried anew by one

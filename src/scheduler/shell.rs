@@ -1,35 +1,36 @@
 //! The shell around the decisions: clock and lock.
 
-use super::held::Held;
 use super::sync::{Mutex, MutexGuard, lock};
-use super::{Builder, Lease, Operator, Snapshot, events};
-use crate::draw::{Stream, draw, unit};
+use super::wakers::Wakers;
+use super::{Acquire, Builder, Lease, Operator, Snapshot, Until, events};
 use crate::error::LeaseError;
-use crate::exit::ExitId;
-use crate::fleet::{Fleet, FleetConfig, Receipt, Refusal, Release, RetryAsk};
+use crate::fleet::{Fleet, FleetConfig, Reached, Receipt, Refusal, Release, RetryAsk, State, Ticket};
 use crate::outcome::Evidence;
 use crate::request::{LeaseRequest, Origin, Time};
 use crate::verdict::Verdict;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Waker;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Who may go out through which exit, now. A clone is another handle to the same fleet, and costs a reference count.
 ///
-/// All methods are short and never wait.
+/// All methods are short and none blocks; [`acquire`](Self::acquire) and [`running`](Self::running) return futures.
 #[derive(Clone)]
 pub struct Scheduler(Arc<Shell>);
 
 struct Shell {
-    fleet: Mutex<Fleet>,
+    guarded: Mutex<Guarded>,
     /// [`Time::ZERO`]. tokio's clock, so that paused tests work.
     start: tokio::time::Instant,
     /// Wall time at `start`; it is read once, and monotonic from there.
     wall: SystemTime,
-    seed: u64,
-    /// Counter of the draws for waits.
-    waits: AtomicU64,
+}
+
+/// What the one lock guards.
+struct Guarded {
+    fleet: Fleet,
+    wakers: Wakers,
 }
 
 impl Scheduler {
@@ -44,10 +45,9 @@ impl Scheduler {
         let wall = SystemTime::now();
         let epoch = wall.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         config.epoch = u64::try_from(epoch).unwrap_or(u64::MAX);
-        let seed = config.seed;
-        let fleet = Mutex::new(Fleet::new(config));
-        let (start, waits) = (tokio::time::Instant::now(), AtomicU64::new(0));
-        Self(Arc::new(Shell { fleet, start, wall, seed, waits }))
+        let guarded = Mutex::new(Guarded { fleet: Fleet::new(config), wakers: Wakers::default() });
+        let start = tokio::time::Instant::now();
+        Self(Arc::new(Shell { guarded, start, wall }))
     }
 
     /// Leases an exit for one attempt. Never waits.
@@ -69,42 +69,91 @@ impl Scheduler {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn lease(&self, ask: &LeaseRequest) -> Result<Lease, LeaseError> {
+        let origin = Self::check(ask)?;
+        let (granted, woken) = {
+            let mut guarded = self.guarded();
+            let now = self.now();
+            if ask.trail.deadline.is_some_and(|deadline| deadline <= now) {
+                return Err(LeaseError::DeadlinePassed);
+            }
+            (guarded.fleet.lease(now, ask, origin), guarded.served(now))
+        };
+        if let Some(woken) = woken {
+            wake(woken);
+        }
+        match granted {
+            Ok(grant) => Ok(self.granted(grant, ask, origin)),
+            Err(refusal) => Err(self.refuse(refusal, ask, origin)),
+        }
+    }
+
+    /// As [`lease`](Self::lease), but waits in line where no exit may serve now: until the first may, for the request's
+    /// [patience](LeaseRequest::patience) at most, and within its deadline. First come, first served, among those who wait
+    /// for the same; those who wait for something else are not held up. If no exit can come back in time, it is refused at
+    /// once. At most 10,000 requests wait.
+    ///
+    /// # Cancel safety
+    /// Dropping the future gives the place up and leaves no trace. Who is called and does not come within 100 ms passes its
+    /// turn on, and keeps its place.
+    ///
+    /// # Errors
+    /// As [`lease`](Self::lease).
+    ///
+    /// # Panics
+    /// Polled outside of a tokio runtime with time.
+    ///
+    /// ```
+    /// use tower_egress::{ExitList, LeaseRequest, Outcome, Scheduler, outcome::BlockedBy};
+    ///
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let scheduler = Scheduler::builder().exits(ExitList::parse("203.0.113.7:8080")?).build()?;
+    /// let ask = LeaseRequest::per_request().origin("shop.example");
+    /// scheduler.lease(&ask)?.report(Outcome::RateLimited { retry_after: None });
+    /// assert!(scheduler.lease(&ask).is_err(), "it rests for a second");
+    /// let lease = scheduler.acquire(&ask).await?;
+    /// lease.report(Outcome::Ok);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn acquire(&self, ask: &LeaseRequest) -> Acquire {
+        Acquire::new(self.clone(), ask.clone())
+    }
+
+    /// Ready while something may go at all: not while every login is stopped, and not while the fleet is drained. Where a
+    /// worker parks after an error whose [`next`](crate::Error::next) is [`WhenResumed`](crate::Next::WhenResumed).
+    ///
+    /// ```
+    /// # use tower_egress::{ExitList, Scheduler};
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let scheduler = Scheduler::builder().exits(ExitList::parse("203.0.113.7:8080")?).build()?;
+    /// scheduler.running().await; // at once, while nothing is stopped
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn running(&self) -> Until {
+        Until::new(self.clone(), State::Running)
+    }
+
+    /// The origin of a request that can be asked for.
+    pub(super) fn check(ask: &LeaseRequest) -> Result<&Origin, LeaseError> {
         let Some(origin) = &ask.origin else {
             return Err(LeaseError::Misuse(
                 "the request names no origin; say it with LeaseRequest::origin, or send the request through LeaseLayer",
             ));
         };
-        if let Some(what) = ask.contradiction() {
-            return Err(LeaseError::Misuse(what));
-        }
-        let granted = {
-            let mut fleet = self.fleet();
-            let now = self.now();
-            if ask.trail.deadline.is_some_and(|deadline| deadline <= now) {
-                return Err(LeaseError::DeadlinePassed);
-            }
-            fleet.lease(now, ask, origin)
-        };
-        match granted {
-            Ok(grant) => {
-                // Owned before the event goes out: if a subscriber panics, the lease goes back.
-                let lease = Lease::new(Held::new(self.clone(), grant, origin.clone()));
-                events::leased(ask, origin, &lease);
-                Ok(lease)
-            }
-            Err(refusal) => {
-                let error = self.refused(refusal, origin);
-                events::refused(ask, origin, &error);
-                Err(error)
-            }
+        match ask.contradiction() {
+            Some(what) => Err(LeaseError::Misuse(what)),
+            None => Ok(origin),
         }
     }
 
     /// The state of the fleet now. Costs a walk over origins and exits.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        let fleet = self.fleet();
-        fleet.snapshot(self.now())
+        let guarded = self.guarded();
+        guarded.fleet.snapshot(self.now())
     }
 
     #[inline]
@@ -112,23 +161,74 @@ impl Scheduler {
         self.act(|fleet, now| fleet.report(now, receipt, evidence, amends));
     }
 
-    /// One verb of the fleet; what its owner should know of is told after the lock is released.
+    /// One verb of the fleet. Who may go now is woken, and what its owner should know of is told, after the lock is released.
     #[inline]
     pub(super) fn act<T>(&self, verb: impl FnOnce(&mut Fleet, Time) -> T) -> T {
-        let (out, notices) = {
-            let mut fleet = self.fleet();
+        let (out, woken, notices) = {
+            let mut guarded = self.guarded();
             let now = self.now();
-            let out = verb(&mut fleet, now);
+            let out = verb(&mut guarded.fleet, now);
             let mut notices = Vec::new();
-            while let Some(notice) = fleet.poll_notice() {
+            while let Some(notice) = guarded.fleet.poll_notice() {
                 notices.push(notice);
             }
-            (out, notices)
+            (out, guarded.served(now), notices)
         };
+        if let Some(woken) = woken {
+            wake(woken);
+        }
         for (notice, exit) in notices {
             events::noticed(notice, exit);
         }
         out
+    }
+
+    /// When a ticket looks again by itself, if it is not due now.
+    pub(super) fn poll_ticket(&self, ticket: Ticket, waker: &Waker) -> Option<Time> {
+        let (until, woken) = {
+            let mut guarded = self.guarded();
+            let now = self.now();
+            let until = guarded.fleet.wait(now, ticket);
+            // Kept first: it may be called right below.
+            if until.is_some() {
+                guarded.wakers.keep(ticket, waker);
+            }
+            (until, guarded.served(now))
+        };
+        if let Some(woken) = woken {
+            wake(woken);
+        }
+        until
+    }
+
+    /// Whether a state of the fleet is reached; if not, the ticket is woken when it may be.
+    pub(super) fn reach(&self, state: State, ticket: Option<Ticket>, waker: &Waker) -> Reached {
+        let (reached, woken) = {
+            let mut guarded = self.guarded();
+            let now = self.now();
+            let reached = guarded.fleet.reach(now, state, ticket);
+            if let Reached::NotYet { ticket, .. } = reached {
+                guarded.wakers.keep(ticket, waker);
+            }
+            (reached, guarded.served(now))
+        };
+        if let Some(woken) = woken {
+            wake(woken);
+        }
+        reached
+    }
+
+    /// From a drop: tells nobody anything, but wakes who may go.
+    pub(super) fn leave(&self, ticket: Ticket) {
+        let (woken, _waker) = {
+            let mut guarded = self.guarded();
+            let now = self.now();
+            guarded.fleet.leave(now, ticket);
+            (guarded.served(now), guarded.wakers.take(ticket))
+        };
+        if let Some(woken) = woken {
+            wake(woken);
+        }
     }
 
     /// Acts on the fleet as a person.
@@ -139,26 +239,27 @@ impl Scheduler {
 
     #[inline]
     pub(super) fn release(&self, receipt: &Receipt, how: Release, evidence: Option<&Evidence>) {
-        self.fleet().release(receipt, how, evidence);
+        let woken = {
+            let mut guarded = self.guarded();
+            guarded.fleet.release(receipt, how, evidence);
+            if guarded.fleet.has_line() { guarded.served(self.now()) } else { None }
+        };
+        if let Some(woken) = woken {
+            wake(woken);
+        }
     }
 
     pub(super) fn ended_well(&self, receipt: &Receipt) {
-        self.fleet().ended_well(receipt);
+        self.guarded().fleet.ended_well(receipt);
     }
 
     /// The verdict, and if it stops, when the first exit may serve the request.
     pub(super) fn retry(&self, ask: &RetryAsk<'_>) -> (Verdict, Time) {
-        let mut fleet = self.fleet();
-        let now = self.now();
-        let verdict = fleet.retry(now, ask);
-        let soonest = if matches!(verdict, Verdict::Stop(_)) { fleet.soonest(now, ask) } else { now };
-        (verdict, soonest)
-    }
-
-    /// A number in 0..1 that differs from call to call, so that those who wait for the same exit do not come together.
-    pub(super) fn jitter(&self, exit: ExitId) -> f64 {
-        let turn = self.0.waits.fetch_add(1, Ordering::Relaxed);
-        unit(draw(self.0.seed, Stream::Wait, exit.as_u64(), turn))
+        self.act(|fleet, now| {
+            let verdict = fleet.retry(now, ask);
+            let soonest = if matches!(verdict, Verdict::Stop(_)) { fleet.soonest(now, ask) } else { now };
+            (verdict, soonest)
+        })
     }
 
     /// Fixes when the request must be over, unless an earlier attempt has.
@@ -178,8 +279,8 @@ impl Scheduler {
     }
 
     #[inline]
-    fn fleet(&self) -> MutexGuard<'_, Fleet> {
-        lock(&self.0.fleet)
+    fn guarded(&self) -> MutexGuard<'_, Guarded> {
+        lock(&self.0.guarded)
     }
 
     /// Read under the lock where a decision follows, so that the decisions see time in order.
@@ -198,23 +299,56 @@ impl Scheduler {
     }
 
     #[cold]
+    pub(super) fn refuse(&self, refusal: Refusal, ask: &LeaseRequest, origin: &Origin) -> LeaseError {
+        let error = self.refused(refusal, origin);
+        events::refused(ask, origin, &error);
+        error
+    }
+
     fn refused(&self, refusal: Refusal, origin: &Origin) -> LeaseError {
         let at = |time| -> Instant { self.instant(time).into_std() };
         let now = self.now();
+        let busy = |bound, retry_at: Time| LeaseError::Busy {
+            bound,
+            retry_at: at(retry_at),
+            retry_in: retry_at.since(now),
+        };
         match refusal {
-            Refusal::NoUsableExit { retry_at, counts } => LeaseError::NoUsableExit {
+            Refusal::NoUsableExit { retry_at, counts, .. } => LeaseError::NoUsableExit {
                 origin: origin.clone(),
                 retry_at: at(retry_at),
                 retry_in: retry_at.since(now),
                 counts,
             },
             Refusal::FleetStopped => LeaseError::FleetStopped,
+            Refusal::Closed => LeaseError::Closed,
             Refusal::Misuse(what) => LeaseError::Misuse(what),
             Refusal::Moved { from, to, generation } => LeaseError::Moved { from, to, generation },
-            Refusal::Busy { bound, retry_at } => {
-                LeaseError::Busy { bound, retry_at: at(retry_at), retry_in: retry_at.since(now) }
-            }
+            Refusal::Full { retry_at } => busy("as many leases are out as the scheduler allows", retry_at),
+            Refusal::Busy { bound, retry_at } => busy(bound, retry_at),
         }
+    }
+}
+
+impl Guarded {
+    /// Calls who may go now, and returns whom to wake.
+    #[inline]
+    fn served(&mut self, now: Time) -> Option<Vec<Waker>> {
+        if self.fleet.has_line() { Some(self.serve(now)) } else { None }
+    }
+
+    #[cold]
+    fn serve(&mut self, now: Time) -> Vec<Waker> {
+        self.fleet.serve(now);
+        self.wakers.called(&mut self.fleet)
+    }
+}
+
+/// Without the lock: a waker is somebody else's code.
+#[cold]
+fn wake(woken: Vec<Waker>) {
+    for waker in woken {
+        waker.wake();
     }
 }
 

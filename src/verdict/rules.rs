@@ -23,8 +23,8 @@ const HINT_CAP: Duration = Duration::from_secs(3_600);
 ///
 /// D = min(30, 0.25 · 2^(7 h')) · U(0.75, 1.25), where h' is at least the origin's own block rate.
 ///
-/// Where no other exit may go now, the wait lasts until one may, plus U(0, 0.5), if patience and deadline allow. A TLS
-/// handshake with the origin that has failed through two exits stops: no other exit can cure it.
+/// Where no other exit may go now, the request waits in line after that, if patience and deadline allow, else it stops. A
+/// TLS handshake with the origin that has failed through two exits stops: no other exit can cure it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RetryRules {
     preset: Preset,
@@ -100,7 +100,8 @@ impl RetryRules {
             Ok(_) if facts.heat_next.is_none() && facts.soonest > facts.patience => {
                 Verdict::Stop(Why::NoUsableExit)
             }
-            Ok((delay, _)) if delay >= facts.left => {
+            // Who waits for an exit waits in line, once the delay is over.
+            Ok((delay, _)) if delay.max(facts.soonest) >= facts.left => {
                 let waits = facts.heat_next.is_none();
                 Verdict::Stop(if waits { Why::NoUsableExit } else { Why::Deadline })
             }
@@ -137,13 +138,7 @@ impl RetryRules {
         if facts.sends >= facts.max_sends {
             return Err(Why::Exhausted);
         }
-        let delay = Duration::from_secs_f64(delay);
-        // All who wait for one exit must not come back in the same moment.
-        let apart = Duration::from_secs_f64(unit(facts.draw) / 2.0);
-        Ok((
-            if facts.heat_next.is_none() { delay.max(facts.soonest.saturating_add(apart)) } else { delay },
-            switch,
-        ))
+        Ok((Duration::from_secs_f64(delay), switch))
     }
 
     fn limited(&self, facts: &Facts) -> f64 {

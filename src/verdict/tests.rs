@@ -104,17 +104,23 @@ fn what_the_origin_never_saw_goes_again_for_every_method() {
 }
 
 #[test]
-fn with_nobody_to_go_the_wait_lasts_until_somebody_may() {
+fn with_nobody_to_go_it_waits_in_line_if_its_patience_lasts() {
     let waiting = Facts { heat_next: None, soonest: Duration::from_secs(30), ..facts(BLOCKED) };
-    near(range(waiting), (30.0, 30.5));
+    near(range(waiting), (0.0, 0.25));
     let longer = Facts { soonest: Duration::from_secs(31), ..waiting };
     assert_eq!(
         RetryRules::default().verdict(&longer),
         Verdict::Stop(Why::NoUsableExit),
         "patience ends first"
     );
+    let late = Facts { left: Duration::from_secs(30), ..waiting };
+    assert_eq!(
+        RetryRules::default().verdict(&late),
+        Verdict::Stop(Why::NoUsableExit),
+        "so does the deadline"
+    );
     let limited = Facts { heat_next: None, soonest: Duration::from_secs(2), ..facts(LIMITED) };
-    near(range(limited), (2.0, 2.5));
+    near(range(limited), (1.0, 1.5));
 }
 
 /// The mean over many draws.

@@ -1,7 +1,7 @@
 //! Outcomes, bodies, and when the lease ends.
 
 use crate::support::*;
-use http::Response;
+use http::{Request, Response};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use std::task::Poll;
@@ -10,7 +10,9 @@ use tower::{Layer, ServiceBuilder};
 use tower_egress::classify::Classify;
 use tower_egress::lease::Leased;
 use tower_egress::outcome::{BlockedBy, Phase};
-use tower_egress::{ClassifyLayer, EgressBody, Error, LeaseLayer, Next, Outcome, Scheduler, Served};
+use tower_egress::{
+    ClassifyLayer, EgressBody, Error, LeaseLayer, LeaseRequest, Next, Outcome, Scheduler, Served,
+};
 
 const URI: &str = "https://shop.example/p/42";
 
@@ -208,12 +210,12 @@ fn an_empty_body_is_the_default() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_takes_the_whole_budget_does_not_stop_the_clock() {
     let scheduler = scheduler(1);
-    let ask = tower_egress::LeaseRequest::per_request().deadline(Duration::from_secs(20));
+    let ask = LeaseRequest::per_request().deadline(Duration::from_secs(20));
     for (limit, says) in [(5, "answer head timed out"), (600, "deadline")] {
         let layers = ServiceBuilder::new()
             .layer(LeaseLayer::new(&scheduler))
             .layer(ClassifyLayer::new().attempt_timeout(Duration::from_secs(limit)));
-        let request = with(http::Request::get(URI), "", ask.clone());
+        let request = with(Request::get(URI), "", ask.clone());
         let mut answer = Box::pin(layers.service(Script::new([Step::Greedy])).oneshot(request));
         assert!(poll_once(&mut answer).await.is_pending());
         tokio::time::advance(Duration::from_secs(21)).await;
@@ -242,11 +244,11 @@ async fn a_body_that_takes_the_whole_budget_does_not_stop_the_clock() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_whose_page_is_being_read_survives_the_deadline() {
     let scheduler = scheduler(1);
-    let ask = || tower_egress::LeaseRequest::per_request().deadline(Duration::from_secs(1));
+    let ask = || LeaseRequest::per_request().deadline(Duration::from_secs(1));
     let start = now();
     let slow = || page(503, [Part::Data("one"), Part::Stall]);
     let late = Step::After(Duration::from_millis(950), Box::new(slow()));
-    let response = stack(&scheduler, late).oneshot(with(http::Request::get(URI), "", ask())).await.unwrap();
+    let response = stack(&scheduler, late).oneshot(with(Request::get(URI), "", ask())).await.unwrap();
     assert_eq!((response.status().as_u16(), now() - start), (503, Duration::from_millis(1_050)));
 
     // What is kept back for another reason is not waited for.
@@ -254,7 +256,7 @@ async fn an_answer_whose_page_is_being_read_survives_the_deadline() {
     let layers = ServiceBuilder::new().layer(LeaseLayer::new(&scheduler)).layer_fn(Keep);
     let stack = layers.layer(ClassifyLayer::new()).service(script);
     let start = now();
-    let error = stack.oneshot(with(http::Request::get(URI), "", ask())).await.unwrap_err();
+    let error = stack.oneshot(with(Request::get(URI), "", ask())).await.unwrap_err();
     assert_eq!(now() - start, Duration::from_millis(1_100));
     assert!(matches!(error.outcome(), Some(Outcome::OriginError { .. })), "{error}");
 }
@@ -292,8 +294,12 @@ async fn with_leases_that_end_at_the_head_an_exit_that_cuts_every_body_dies() {
             .layer(LeaseLayer::new(&scheduler).release_at_head())
             .layer(ClassifyLayer::new());
         for at in 1..=12 {
-            let Ok(response) =
-                layers.clone().service(Script::new([page(200, parts(at))])).oneshot(get(URI)).await
+            let ask = LeaseRequest::per_request().patience(Duration::ZERO);
+            let Ok(response) = layers
+                .clone()
+                .service(Script::new([page(200, parts(at))]))
+                .oneshot(with(Request::get(URI), "", ask))
+                .await
             else {
                 return Some(at - 1);
             };

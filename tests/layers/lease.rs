@@ -90,7 +90,8 @@ async fn an_empty_pool_sends_nothing() {
     let scheduler = scheduler(1);
     let script = Script::new([status(403)]);
     let stack = EgressLayer::new(&scheduler).layer(script.clone());
-    let request = || post("https://a.example/", "a=1");
+    let ask = LeaseRequest::per_request().patience(std::time::Duration::ZERO);
+    let request = || with(Request::post("https://a.example/"), "a=1", ask.clone());
     assert_eq!(stack.clone().oneshot(request()).await.unwrap().status(), 403);
     let error = stack.oneshot(request()).await.unwrap_err();
     let Some(LeaseError::NoUsableExit { counts, .. }) = error.refusal() else { panic!("{error:?}") };

@@ -268,12 +268,14 @@ async fn a_retry_does_not_wait_longer_than_its_patience_or_its_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_lease_is_not_waited_for() {
+async fn who_has_no_patience_is_refused_at_once() {
     let (scheduler, start) = (scheduler(2), now());
     bench_all(&scheduler, 2);
-    let error = EgressLayer::new(&scheduler).layer(Script::default()).oneshot(get(URI)).await.unwrap_err();
+    let hurried = LeaseRequest::per_request().patience(Duration::ZERO);
+    let stack = EgressLayer::new(&scheduler).layer(Script::default());
+    let error = stack.oneshot(with(Request::get(URI), "", hurried)).await.unwrap_err();
     assert!(error.is_refusal() && error.attempts().is_empty(), "{error}");
-    assert_eq!(now(), start);
+    assert_eq!((now(), scheduler.snapshot().waiting), (start, 0));
 }
 
 /// Every exit is told to stay away from the shop.
@@ -388,7 +390,7 @@ async fn a_streaming_body_is_sent_once_but_an_untouched_one_goes_again() {
 async fn the_answer_of_the_last_attempt_is_whole() {
     let refused = page(403, [Part::Data("no "), Part::Yield, Part::Data("entry")]);
     let (scheduler, script) = (scheduler(1), Script::new([refused]));
-    let request = with(Request::get(URI), "", LeaseRequest::per_request().deadline(Duration::from_secs(10)));
+    let request = with(Request::get(URI), "", LeaseRequest::per_request().deadline(Duration::from_secs(3)));
     let response = EgressLayer::new(&scheduler).layer(script).oneshot(request).await.unwrap();
     assert_eq!(response.status(), 403, "no other exit in time: it stops");
     let body = response.into_body();

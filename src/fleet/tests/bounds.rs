@@ -11,7 +11,7 @@ fn leases_beyond_the_bound_are_refused_with_a_time() {
     let mut world = world(1, Bounds { leases: 2, ..Bounds::default() });
     let out = [world.lease(&LeaseRequest::per_request()), world.lease(&LeaseRequest::per_request())];
     let refused = world.at("a.test", &LeaseRequest::per_request()).unwrap_err();
-    assert!(matches!(refused, Refusal::Busy { retry_at, .. } if retry_at == world.now + secs(1)));
+    assert!(matches!(refused, Refusal::Full { retry_at } if retry_at == world.now + secs(1)));
     world.end(&out[0]);
     world.lease(&LeaseRequest::per_request());
     assert_eq!((world.snapshot().in_flight, world.snapshot().refusals.busy), (2, 1));

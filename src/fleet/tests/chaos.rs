@@ -72,6 +72,7 @@ fn live(dice: &mut Dice) -> World {
         bindings: 1 + dice.roll(5),
         leases: 1 + dice.roll(40),
         minted: 1 + dice.roll(6),
+        waiters: 1 + dice.roll(6),
     };
     let most = dice.of(&[3, 70]);
     let count = 1 + u16::try_from(dice.roll(most)).unwrap();
@@ -90,11 +91,47 @@ fn live(dice: &mut Dice) -> World {
     let total = usize::from(count) + gateways.iter().map(|gateway| gateway.slots() as usize).sum::<usize>();
     let mut world = World::new(world);
     let (mut out, mut old): (Vec<Grant>, Vec<Receipt>) = Default::default();
+    let mut line: Vec<Ticket> = Vec::new();
     for step in 0..3_000 {
+        if step % 3 == 0 {
+            world.fleet.serve(world.now);
+            world.fleet.check_line(world.now);
+        }
         if step % 16 == 0 {
             world.fleet.pool.check();
         }
-        match dice.roll(8) {
+        match dice.roll(10) {
+            8 => {
+                let (ask, patience) = (ask(dice), world.now + dice.of(&[Duration::ZERO, secs(2), secs(60)]));
+                if ask.contradiction().is_some() {
+                    continue;
+                }
+                let name = Origin::new(&format!("{}.test", dice.roll(7)));
+                match world.fleet.lease_or_wait(world.now, &ask, &name, patience) {
+                    Turn::Granted(grant) => out.push(grant),
+                    Turn::Refused(_) => {}
+                    Turn::Wait { ticket, until } => {
+                        assert!(until <= patience, "{until:?}");
+                        line.push(ticket);
+                    }
+                }
+            }
+            9 => {
+                // Who is called comes, somebody else comes unasked, or one goes.
+                let called = std::iter::from_fn(|| world.fleet.poll_wake()).last();
+                let any = (!line.is_empty()).then(|| line[dice.roll(line.len())]);
+                let Some(ticket) = called.or(any) else { continue };
+                line.retain(|other| *other != ticket);
+                if dice.roll(4) == 0 {
+                    world.fleet.leave(world.now, ticket);
+                    continue;
+                }
+                match world.fleet.claim(world.now, ticket) {
+                    Turn::Granted(grant) => out.push(grant),
+                    Turn::Refused(_) => {}
+                    Turn::Wait { ticket, .. } => line.push(ticket),
+                }
+            }
             0..=2 => {
                 let mut ask = ask(dice);
                 for receipt in old.iter().rev().take(dice.roll(4)) {
@@ -105,7 +142,7 @@ fn live(dice: &mut Dice) -> World {
                 }
                 match world.at(&format!("{}.test", dice.roll(7)), &ask) {
                     Ok(grant) => out.push(grant),
-                    Err(Refusal::NoUsableExit { retry_at, counts }) => {
+                    Err(Refusal::NoUsableExit { retry_at, counts, .. }) => {
                         let wait = retry_at.since(world.now);
                         let far = counts.reserved > 0 || counts.stopped > 0;
                         assert!(retry_at >= world.now && (far || wait <= secs(4_500)), "{wait:?}");
@@ -149,6 +186,8 @@ fn live(dice: &mut Dice) -> World {
             }
             6 => match dice.roll(40) {
                 0 => world.fleet.resume(world.now),
+                7 => world.fleet.close(),
+                8 => world.fleet.open(),
                 1 | 2 => {
                     world.fleet.quarantine(listed[dice.roll(listed.len())].id(), true);
                 }
@@ -174,7 +213,9 @@ fn live(dice: &mut Dice) -> World {
             }
         }
     }
+    line.iter().for_each(|ticket| world.fleet.leave(world.now, *ticket));
     out.iter().for_each(|grant| world.end(grant));
+    world.fleet.open();
     listed.iter().for_each(|exit| assert!(world.fleet.quarantine(exit.id(), false)));
     world.fleet.pool.check();
     world
@@ -186,6 +227,7 @@ fn nothing_leaks_and_nothing_wedges() {
         let mut world = live(&mut Dice(round));
         let snapshot = world.snapshot();
         assert_eq!((snapshot.in_flight, snapshot.exits_in_use), (0, 0), "round {round}");
+        assert_eq!((snapshot.waiting, world.fleet.poll_wake()), (0, None), "round {round}");
         world.pass(secs(86_400));
         world.fleet.resume(world.now);
         for origin in 0..7 {

@@ -45,7 +45,8 @@ fn a23_c11_a_refused_login_is_tried_once_and_then_the_fleet_stops() {
     let confirming = world.pass(secs(1)).lease(&per());
     billed += 1;
     assert!(confirming.trial && confirming.route.is_fresh(), "over a connection of its own");
-    let Err(Refusal::NoUsableExit { counts, retry_at }) = world.at("b.test", &LeaseRequest::new("k")) else {
+    let Err(Refusal::NoUsableExit { counts, retry_at, .. }) = world.at("b.test", &LeaseRequest::new("k"))
+    else {
         panic!("all others wait for it")
     };
     assert_eq!((counts.suspect, retry_at), (16, world.now + secs(1)));
@@ -139,7 +140,7 @@ fn a_login_out_of_traffic_is_tried_again_now_and_then() {
         world.finish(&grant, quota);
     }
     for rest in [60, 120, 240, 480, 900, 900] {
-        let Err(Refusal::NoUsableExit { retry_at, counts }) = world.at("a.test", &per()) else {
+        let Err(Refusal::NoUsableExit { retry_at, counts, .. }) = world.at("a.test", &per()) else {
             panic!("it rests")
         };
         assert_eq!((counts.stopped, retry_at.since(world.now)), (16, secs(rest)));
@@ -158,7 +159,7 @@ fn c32_an_overloaded_gateway_is_left_alone_as_a_whole_and_its_exits_are_not_char
     flying.iter().for_each(|grant| world.finish(grant, overloaded(None)));
     let mut rests = Vec::new();
     for _ in 0..9 {
-        let Err(Refusal::NoUsableExit { retry_at, counts }) = world.at("a.test", &per()) else {
+        let Err(Refusal::NoUsableExit { retry_at, counts, .. }) = world.at("a.test", &per()) else {
             panic!("it is held")
         };
         assert_eq!(counts.held, 16);
@@ -317,7 +318,7 @@ fn an_overloaded_listed_exit_is_left_alone_and_what_holds_it_stays() {
     for doublings in 0..8 {
         let grant = world.lease(&ask);
         world.finish(&grant, overloaded(None));
-        let Err(Refusal::NoUsableExit { counts, retry_at }) = world.at("a.test", &ask) else {
+        let Err(Refusal::NoUsableExit { counts, retry_at, .. }) = world.at("a.test", &ask) else {
             panic!("an overload is no loss")
         };
         assert_eq!((counts.held, counts.total()), (1, 1));
@@ -387,7 +388,9 @@ fn what_this_request_may_not_use_says_nothing_of_when_to_ask_again() {
         ask.trail.record(grant.receipt.exit, &BLOCKED.into(), false);
         world.finish(&grant, Outcome::Ok);
     }
-    let Err(Refusal::NoUsableExit { retry_at, counts }) = world.at("a.test", &ask) else { panic!("none") };
+    let Err(Refusal::NoUsableExit { retry_at, counts, .. }) = world.at("a.test", &ask) else {
+        panic!("none")
+    };
     assert_eq!((counts.avoided, counts.held), (16, 16));
     assert!(retry_at.since(world.now) >= secs(20), "{:?}", retry_at.since(world.now));
 }

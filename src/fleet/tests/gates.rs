@@ -29,7 +29,8 @@ fn one_lease_at_a_time_tries_and_a_success_opens() {
     world.pass(Duration::from_millis(37_500));
     let trial = world.lease(&LeaseRequest::per_request());
     assert!(trial.trial);
-    let Err(Refusal::NoUsableExit { counts, retry_at }) = world.at("a.test", &LeaseRequest::per_request())
+    let Err(Refusal::NoUsableExit { counts, retry_at, .. }) =
+        world.at("a.test", &LeaseRequest::per_request())
     else {
         panic!("a second trial")
     };
@@ -42,19 +43,17 @@ fn one_lease_at_a_time_tries_and_a_success_opens() {
 
 #[test]
 fn a_failed_trial_rests_twice_as_long_and_settles_near_ten_minutes() {
-    let mut world = World::of(1);
-    burn(&mut world);
+    let mut world = World::of(2);
+    world.once(&held(), BLOCKED);
     let mut rests = Vec::new();
     for _ in 0..30 {
-        let Err(Refusal::NoUsableExit { retry_at, counts }) =
-            world.at("a.test", &LeaseRequest::per_request())
-        else {
+        let Err(Refusal::NoUsableExit { retry_at, counts, .. }) = world.at("a.test", &held()) else {
             panic!("the pair rests")
         };
         assert_eq!(counts.cooling, 1);
         rests.push(retry_at.since(world.now).as_secs_f64());
         world.now = retry_at;
-        assert!(world.once(&LeaseRequest::per_request(), BLOCKED).trial);
+        assert!(world.once(&held(), BLOCKED).trial);
     }
     // Strikes halve in half an hour, so a rest of minutes costs some of them.
     for (rest, expected) in rests.iter().zip([30.0, 59.0, 115.0, 214.0]) {
@@ -65,12 +64,12 @@ fn a_failed_trial_rests_twice_as_long_and_settles_near_ten_minutes() {
 
 #[test]
 fn from_the_second_strike_on_three_trials_must_pass() {
-    let mut world = World::of(1);
-    burn(&mut world);
-    world.pass(secs(38)).once(&LeaseRequest::per_request(), BLOCKED);
+    let mut world = World::of(2);
+    world.once(&held(), BLOCKED);
+    world.pass(secs(38)).once(&held(), BLOCKED);
     world.pass(secs(76));
     for trial in [true, true, true, false] {
-        assert_eq!(world.once(&LeaseRequest::per_request(), Outcome::Ok).trial, trial);
+        assert_eq!(world.once(&held(), Outcome::Ok).trial, trial);
     }
 }
 
@@ -156,53 +155,52 @@ fn a_late_hint_is_heard_also_where_the_gate_has_opened_since() {
 
 #[test]
 fn a_limited_pair_rests_a_second_and_longer_only_if_the_first_try_fails() {
-    let mut world = World::of(1);
-    let rest = |world: &mut World| match world.at("a.test", &LeaseRequest::per_request()) {
+    let mut world = World::of(2);
+    let rest = |world: &mut World| match world.at("a.test", &held()) {
         Err(Refusal::NoUsableExit { retry_at, .. }) => retry_at,
         _ => panic!("the pair rests"),
     };
-    world.once(&LeaseRequest::per_request(), limited(None));
+    world.once(&held(), limited(None));
     let mut expected = 1.0;
     for _ in 0..4 {
         let until = rest(&mut world);
         let waits = until.since(world.now).as_secs_f64();
         assert!((expected * 0.98..=expected * 1.25).contains(&waits), "{waits} for {expected}");
         world.now = until;
-        world.once(&LeaseRequest::per_request(), limited(None));
+        world.once(&held(), limited(None));
         expected *= 2.0;
     }
 }
 
 #[test]
 fn an_exit_is_dead_after_three_faults_in_a_row_for_every_origin() {
-    let mut world = World::of(1);
+    let mut world = World::of(2);
     for _ in 0..2 {
-        world.once(&LeaseRequest::per_request(), REFUSED);
+        world.once(&held(), REFUSED);
     }
-    world.once(&LeaseRequest::per_request(), Outcome::Ok);
+    world.once(&held(), Outcome::Ok);
     for _ in 0..3 {
-        world.once(&LeaseRequest::per_request(), REFUSED);
+        world.once(&held(), REFUSED);
     }
-    let Err(Refusal::NoUsableExit { retry_at, counts }) = world.at("b.test", &LeaseRequest::per_request())
-    else {
+    let Err(Refusal::NoUsableExit { retry_at, counts, .. }) = world.at("b.test", &held()) else {
         panic!("dead is dead everywhere")
     };
     let rest = retry_at.since(world.now).as_secs_f64();
     assert!((4.5..=5.5).contains(&rest), "{rest}");
     assert_eq!((counts.dead, world.snapshot().exits.dead), (1, 1));
     world.now = retry_at;
-    let probe = world.at("b.test", &LeaseRequest::per_request()).unwrap();
-    assert!(probe.trial && world.at("a.test", &LeaseRequest::per_request()).is_err());
+    let probe = world.at("b.test", &held()).unwrap();
+    assert!(probe.trial && world.at("a.test", &held()).is_err());
     world.finish(&probe, REFUSED);
-    let Err(Refusal::NoUsableExit { retry_at, .. }) = world.at("a.test", &LeaseRequest::per_request()) else {
+    let Err(Refusal::NoUsableExit { retry_at, .. }) = world.at("a.test", &held()) else {
         panic!("dead again")
     };
     assert!((9.0..=11.0).contains(&retry_at.since(world.now).as_secs_f64()));
     world.now = retry_at;
-    let probe = world.lease(&LeaseRequest::per_request());
+    let probe = world.lease(&held());
     world.finish(&probe, BLOCKED);
     assert_eq!(world.snapshot().exits.dead, 0, "a refusal by the origin shows that the exit works");
-    assert!(!world.at("b.test", &LeaseRequest::per_request()).unwrap().trial);
+    assert!(!world.at("b.test", &held()).unwrap().trial);
 }
 
 #[test]
@@ -228,25 +226,25 @@ fn a_slow_or_broken_answer_is_half_a_fault() {
 
 #[test]
 fn the_rest_of_a_dead_exit_grows_to_five_minutes_and_health_forgives() {
-    let mut world = World::of(1);
+    let mut world = World::of(2);
     let die = |world: &mut World| {
         while world.snapshot().exits.dead == 0 {
-            world.once(&LeaseRequest::per_request(), REFUSED);
+            world.once(&held(), REFUSED);
         }
     };
-    let rest = |world: &mut World| match world.at("a.test", &LeaseRequest::per_request()) {
+    let rest = |world: &mut World| match world.at("a.test", &held()) {
         Err(Refusal::NoUsableExit { retry_at, .. }) => retry_at,
         _ => panic!("the exit rests"),
     };
     die(&mut world);
     for _ in 0..9 {
         world.now = rest(&mut world);
-        world.once(&LeaseRequest::per_request(), REFUSED);
+        world.once(&held(), REFUSED);
     }
     let until = rest(&mut world);
     assert!((270.0..=330.0).contains(&until.since(world.now).as_secs_f64()));
     world.now = until;
-    world.once(&LeaseRequest::per_request(), Outcome::Ok);
+    world.once(&held(), Outcome::Ok);
     world.pass(secs(60 * 20));
     die(&mut world);
     assert!(

@@ -147,7 +147,9 @@ fn c05_a_lost_exit_moves_waits_or_fails_as_asked() {
     let mut world = World::of(5);
     let ask = fixed(Affinity::Key);
     let (held, waits) = lose(&mut world, &ask);
-    let Err(Refusal::NoUsableExit { retry_at, counts }) = waits else { panic!("it waits for its own exit") };
+    let Err(Refusal::NoUsableExit { retry_at, counts, .. }) = waits else {
+        panic!("it waits for its own exit")
+    };
     assert_eq!((counts.cooling, counts.total()), (1, 1));
     assert!((secs(30)..=secs(38)).contains(&retry_at.since(world.now)));
     assert_eq!(exit_of(&mut world, "b.test", &ask), held, "other origins go on");
@@ -209,7 +211,8 @@ fn an_exclusive_exit_is_nobody_elses() {
         vec![exit_of(&mut world, "a.test", &own("three")), exit_of(&mut world, "a.test", &own("four"))];
     taken.extend([one, two]);
     assert_eq!(taken.iter().collect::<HashSet<_>>().len(), 4);
-    let Err(Refusal::NoUsableExit { counts, retry_at }) = world.at("a.test", &LeaseRequest::per_request())
+    let Err(Refusal::NoUsableExit { counts, retry_at, .. }) =
+        world.at("a.test", &LeaseRequest::per_request())
     else {
         panic!("every exit is somebody's")
     };
@@ -338,7 +341,9 @@ fn a_refusal_counts_each_exit_under_its_own_reason_and_waits_for_no_longer_than_
     for _ in 0..2 {
         world.once(&LeaseRequest::per_request(), limited(Some(3_000)));
     }
-    let Err(Refusal::NoUsableExit { retry_at, counts }) = world.at("a.test", &ask) else { panic!("none") };
+    let Err(Refusal::NoUsableExit { retry_at, counts, .. }) = world.at("a.test", &ask) else {
+        panic!("none")
+    };
     assert_eq!((counts.avoided, counts.cooling, counts.reserved), (0, 2, 1));
     assert!(retry_at.since(world.now) <= secs(60), "{:?}", retry_at.since(world.now));
 }

@@ -8,17 +8,24 @@ mod domains;
 mod gates;
 mod gateways;
 mod holding;
+mod line;
 mod replay;
 mod retries;
 
 use super::*;
 use crate::exit::{ExitId, ExitList};
 use crate::outcome::{BlockedBy, RetryAfter};
+use crate::request::Granularity;
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 
 pub(super) const BLOCKED: Outcome = Outcome::Blocked { by: BlockedBy::Unknown };
 pub(super) const REFUSED: Outcome = Outcome::ProxyError { phase: Phase::ExitTcp };
+
+/// Who has one exit of several, and waits for it: its rests are not those of a pool's last exit.
+pub(super) fn held() -> LeaseRequest {
+    LeaseRequest::new("held").granularity(Granularity::Static)
+}
 
 pub(super) fn limited(hint: Option<u64>) -> Outcome {
     Outcome::RateLimited { retry_after: hint.map(|seconds| RetryAfter::new(secs(seconds))) }

@@ -63,7 +63,7 @@ fn run(seed: u64) -> String {
 
 impl LeaseRequest {
     fn windowed_if(self, windowed: bool) -> Self {
-        if windowed && !matches!(self.granularity, crate::request::Granularity::PerRequest) {
+        if windowed && !matches!(self.granularity, Granularity::PerRequest) {
             return self.windowed(secs(30));
         }
         self

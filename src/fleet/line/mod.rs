@@ -1,0 +1,362 @@
+//! The line of those who wait: first come, first called, within each group that waits for the same thing. Groups do not wait
+//! for each other.
+//!
+//! ```text
+//!        join          one of its group may go           it claims
+//!   ──────▶ Queued ─────────────────────────▶ Called ───────────────▶ out of the line
+//!              ▲                                │ │
+//!              ├── another was faster ──────────┘ │ 100 ms
+//!              │                                  ▼
+//!              └──────────── it comes ────────── Passed over
+//! ```
+//!
+//! Nobody runs in the background. The first of the line is the driver: it sleeps until the next timer is due, and what it
+//! finds then wakes the others. Each of them sleeps a little longer than the one before it, so that a driver that nobody
+//! polls any more is replaced.
+
+#[cfg(test)]
+mod check;
+mod group;
+
+pub(super) use group::{Group, Of};
+
+use crate::pool::{LeaseId, OriginIx, Promise, Slab, Slot};
+use crate::request::{LeaseRequest, Origin, Time};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+/// Who was called and does not come within this time passes its turn on.
+const TURN: Duration = Duration::from_millis(100);
+/// Where many wait for the same thing, and it is there, they are let go evenly over this time.
+const SPREAD: Duration = Duration::from_millis(500);
+
+/// A place in the line.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct Ticket(Slot);
+
+impl Ticket {
+    /// Where things may be kept for it: below the bound of the line.
+    pub(crate) const fn index(self) -> usize {
+        self.0.index()
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Turn {
+    Queued,
+    Called {
+        until: Time,
+    },
+    /// It was called and did not come. It keeps its place, but is not called again before it comes by itself.
+    PassedOver,
+}
+
+pub(super) struct Waiter {
+    /// What it asks for, and where; nothing if it waits for a state of the fleet.
+    pub(super) want: Option<(LeaseRequest, Origin)>,
+    pub(super) group: Group,
+    /// Its number in order of arrival.
+    pub(super) number: u64,
+    /// When its patience ends.
+    pub(super) until: Time,
+    pub(super) turn: Turn,
+    pub(super) promise: Option<Promise>,
+    /// It is among those to be woken.
+    woken: bool,
+}
+
+impl Waiter {
+    /// The name under which places of trials are kept for it. Those of leases are counted from the other end.
+    pub(super) const fn name(&self) -> LeaseId {
+        LeaseId(u64::MAX - self.number)
+    }
+
+    pub(super) const fn is_queued(&self) -> bool {
+        matches!(self.turn, Turn::Queued)
+    }
+}
+
+/// What is known of one group.
+#[derive(Default)]
+struct Queue {
+    waiters: BTreeMap<u64, Ticket>,
+    /// When the next one may be called, and how long after it the one behind; only while the way is open.
+    pace: Option<(Time, Duration)>,
+}
+
+/// When the turn of who is called at `now` is over.
+pub(super) fn turn_ends(now: Time) -> Time {
+    now + TURN
+}
+
+pub(super) struct Line {
+    waiters: Slab<Waiter>,
+    /// Those that can be called.
+    queues: BTreeMap<Group, Queue>,
+    /// The first of each queue.
+    heads: BTreeMap<u64, Group>,
+    /// Heads that may have become able to go.
+    look: BTreeSet<u64>,
+    called: BTreeSet<(Time, Ticket)>,
+    paced: BTreeSet<(Time, Group)>,
+    wakes: VecDeque<Ticket>,
+    arrivals: u64,
+    /// When the driver looks again by itself.
+    armed: Time,
+}
+
+impl Line {
+    pub(super) fn new(cap: usize) -> Self {
+        Self {
+            waiters: Slab::new(cap),
+            queues: BTreeMap::new(),
+            heads: BTreeMap::new(),
+            look: BTreeSet::new(),
+            called: BTreeSet::new(),
+            paced: BTreeSet::new(),
+            wakes: VecDeque::new(),
+            arrivals: 0,
+            armed: Time::MAX,
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiters.len() == 0
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.waiters.len()
+    }
+
+    pub(super) fn called(&self) -> usize {
+        self.called.len()
+    }
+
+    /// Whether somebody waits for the same already.
+    pub(super) fn has(&self, group: Group) -> bool {
+        self.queues.contains_key(&group)
+    }
+
+    pub(super) fn get(&self, ticket: Ticket) -> Option<&Waiter> {
+        self.waiters.get(ticket.0)
+    }
+
+    /// `None` if the line is full.
+    pub(super) fn join(
+        &mut self,
+        group: impl FnOnce(u64) -> Group,
+        want: Option<(LeaseRequest, Origin)>,
+        until: Time,
+    ) -> Option<Ticket> {
+        let number = self.arrivals;
+        let group = group(number);
+        let waiter = Waiter { want, group, number, until, turn: Turn::Queued, promise: None, woken: false };
+        let ticket = Ticket(self.waiters.insert(waiter)?);
+        self.arrivals += 1;
+        self.enqueue(group, number, ticket);
+        Some(ticket)
+    }
+
+    /// Takes a waiter out.
+    pub(super) fn remove(&mut self, ticket: Ticket) -> Option<Waiter> {
+        self.unqueue(ticket);
+        let waiter = self.waiters.remove(ticket.0)?;
+        if waiter.woken {
+            self.wakes.retain(|woken| *woken != ticket);
+        }
+        Some(waiter)
+    }
+
+    /// Back to its place, perhaps behind something else.
+    pub(super) fn requeue(&mut self, ticket: Ticket, group: impl FnOnce(u64) -> Group) {
+        self.unqueue(ticket);
+        let Some(waiter) = self.waiters.get_mut(ticket.0) else { return };
+        waiter.group = group(waiter.number);
+        (waiter.turn, waiter.promise) = (Turn::Queued, None);
+        let (group, number) = (waiter.group, waiter.number);
+        self.enqueue(group, number, ticket);
+    }
+
+    /// Calls a waiter. `promise` is what is kept for it.
+    pub(super) fn call(&mut self, now: Time, ticket: Ticket, promise: Option<Promise>) {
+        self.unqueue(ticket);
+        let until = turn_ends(now);
+        let Some(waiter) = self.waiters.get_mut(ticket.0) else { return };
+        (waiter.turn, waiter.promise) = (Turn::Called { until }, promise);
+        self.called.insert((until, ticket));
+        self.wake(ticket);
+    }
+
+    /// Takes what is kept for a waiter.
+    pub(super) fn take_promise(&mut self, ticket: Ticket) -> Option<Promise> {
+        self.waiters.get_mut(ticket.0)?.promise.take()
+    }
+
+    /// Turns that are over, and groups whose next one may be called now.
+    pub(super) fn run_timers(&mut self, now: Time) {
+        while let Some((_, ticket)) = self.called.first().copied().filter(|(until, _)| *until <= now) {
+            self.called.pop_first();
+            if let Some(waiter) = self.waiters.get_mut(ticket.0) {
+                // What was kept for it is free by itself.
+                (waiter.turn, waiter.promise) = (Turn::PassedOver, None);
+                let group = waiter.group;
+                self.look_at(group);
+            }
+        }
+        while let Some((_, group)) = self.paced.first().copied().filter(|(at, _)| *at <= now) {
+            self.paced.pop_first();
+            self.look_at(group);
+        }
+    }
+
+    pub(super) fn look_everywhere(&mut self) {
+        self.look.extend(self.heads.keys());
+    }
+
+    pub(super) fn look_at_origin(&mut self, origin: OriginIx) {
+        let groups = self.queues.range(Group::all_at(origin));
+        self.look.extend(groups.filter_map(|(_, queue)| queue.waiters.first_key_value()).map(|(n, _)| *n));
+    }
+
+    pub(super) fn look_at(&mut self, group: Group) {
+        let head = self.queues.get(&group).and_then(|queue| queue.waiters.first_key_value());
+        self.look.extend(head.map(|(number, _)| *number));
+    }
+
+    /// The next head to look at, unless it is not its time yet.
+    pub(super) fn next_head(&mut self, now: Time) -> Option<(Ticket, Group)> {
+        while let Some(number) = self.look.pop_first() {
+            let Some((group, queue)) = self.heads.get(&number).and_then(|g| Some((*g, self.queues.get(g)?)))
+            else {
+                continue;
+            };
+            if queue.pace.is_some_and(|(next, _)| next > now) {
+                continue; // among those that are paced
+            }
+            if let Some((_, ticket)) = queue.waiters.first_key_value() {
+                return Some((*ticket, group));
+            }
+        }
+        None
+    }
+
+    /// One of the group was called, and the way is open: the next one follows in a moment.
+    pub(super) fn pace(&mut self, now: Time, group: Group) {
+        let Some(queue) = self.queues.get_mut(&group) else { return };
+        let waiting = u32::try_from(queue.waiters.len()).unwrap_or(u32::MAX).saturating_add(1);
+        let (_, gap) = *queue.pace.get_or_insert((now, SPREAD / waiting));
+        let next = now + gap;
+        queue.pace = Some((next, gap));
+        self.paced.insert((next, group));
+    }
+
+    /// The group may not go now.
+    pub(super) fn close(&mut self, group: Group) {
+        if let Some(queue) = self.queues.get_mut(&group) {
+            queue.pace = None;
+        }
+    }
+
+    /// When something of the line itself is due.
+    fn next_due(&self) -> Time {
+        let first = |at: Option<&Time>| at.copied().unwrap_or(Time::MAX);
+        let due =
+            first(self.called.first().map(|(at, _)| at)).min(first(self.paced.first().map(|(at, _)| at)));
+        if self.look.is_empty() { due } else { Time::ZERO }
+    }
+
+    /// When a waiter looks again by itself; `timer` is when the pool's next is due.
+    pub(super) fn sleeps_until(&mut self, now: Time, ticket: Ticket, timer: Time) -> Time {
+        let due = timer.min(self.next_due());
+        let Some(waiter) = self.waiters.get(ticket.0) else { return now };
+        if !matches!(waiter.turn, Turn::Queued) {
+            return now;
+        }
+        let first = self.heads.first_key_value().map_or(waiter.number, |(number, _)| *number);
+        let behind = u32::try_from(waiter.number.saturating_sub(first)).unwrap_or(u32::MAX);
+        if behind == 0 {
+            self.armed = due;
+        }
+        // `due` may be past: then the driver looks again at once.
+        let due = if due == Time::MAX { due } else { due.max(now) + TURN.saturating_mul(behind) };
+        due.min(waiter.until)
+    }
+
+    /// Wakes the driver if something is due before it looks again by itself.
+    pub(super) fn drive(&mut self, timer: Time) {
+        let due = timer.min(self.next_due());
+        if due < self.armed {
+            if let Some(driver) = self.driver() {
+                self.armed = due;
+                self.wake(driver);
+            }
+        }
+    }
+
+    pub(super) fn poll_wake(&mut self) -> Option<Ticket> {
+        let ticket = self.wakes.pop_front()?;
+        if let Some(waiter) = self.waiters.get_mut(ticket.0) {
+            waiter.woken = false;
+        }
+        Some(ticket)
+    }
+
+    fn driver(&self) -> Option<Ticket> {
+        let (number, group) = self.heads.first_key_value()?;
+        self.queues.get(group)?.waiters.get(number).copied()
+    }
+
+    fn wake(&mut self, ticket: Ticket) {
+        if let Some(waiter) = self.waiters.get_mut(ticket.0) {
+            if !std::mem::replace(&mut waiter.woken, true) {
+                self.wakes.push_back(ticket);
+            }
+        }
+    }
+
+    fn enqueue(&mut self, group: Group, number: u64, ticket: Ticket) {
+        let queue = self.queues.entry(group).or_default();
+        let before = queue.waiters.first_key_value().map(|(number, _)| *number);
+        queue.waiters.insert(number, ticket);
+        if before.is_none_or(|before| number < before) {
+            if let Some(before) = before {
+                self.heads.remove(&before);
+            }
+            self.heads.insert(number, group);
+        }
+    }
+
+    /// Takes a waiter out of what can be called, or out of those that were.
+    fn unqueue(&mut self, ticket: Ticket) {
+        let Some(waiter) = self.waiters.get(ticket.0) else { return };
+        let (group, number) = (waiter.group, waiter.number);
+        if let Turn::Called { until } = waiter.turn {
+            self.called.remove(&(until, ticket));
+        }
+        let drives = self.heads.first_key_value().is_some_and(|(first, _)| *first == number);
+        let Some(queue) = self.queues.get_mut(&group) else { return };
+        if queue.waiters.remove(&number).is_none() {
+            return;
+        }
+        self.heads.remove(&number);
+        match queue.waiters.first_key_value() {
+            None => {
+                if let Some((next, _)) = queue.pace {
+                    self.paced.remove(&(next, group));
+                }
+                self.queues.remove(&group);
+            }
+            Some((next, _)) => {
+                let next = *next;
+                if self.heads.insert(next, group).is_none() {
+                    self.look.insert(next);
+                }
+            }
+        }
+        if drives {
+            // Another drives from now on, and has to set its alarm.
+            self.armed = Time::MAX;
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! Waiting: who may not go now gets a ticket, is called when it may, and claims its lease.
+
+use super::line::{self, Group, Of, Ticket};
+use super::{Fleet, Grant, Refusal, busy};
+use crate::error::UnusableCounts;
+use crate::pool::{Blocked, NoExit, Reason};
+use crate::request::{LeaseRequest, Origin, Time};
+
+/// How many heads of the line one verb looks at. Whoever comes next goes on where this one stopped.
+const LOOKS: usize = 64;
+
+/// What somebody gets who may wait.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "the large one is the usual one")]
+pub(crate) enum Turn {
+    Granted(Grant),
+    /// To claim when the ticket is called, or at `until`.
+    Wait {
+        ticket: Ticket,
+        until: Time,
+    },
+    Refused(Refusal),
+}
+
+/// A state of the fleet that somebody may wait for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum State {
+    /// Something may go, as far as logins and people are asked.
+    Running,
+    /// No lease is out.
+    Idle,
+}
+
+/// Whether it is reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reached {
+    Yes,
+    /// To ask again when the ticket is called, or at `until`.
+    NotYet {
+        ticket: Ticket,
+        until: Time,
+    },
+    /// The line is full.
+    NoRoom,
+}
+
+impl Fleet {
+    /// As [`lease`](Self::lease), for who may wait, until `patience` at most. Nobody overtakes those who wait for the same.
+    #[inline]
+    pub(crate) fn lease_or_wait(
+        &mut self,
+        now: Time,
+        ask: &LeaseRequest,
+        name: &Origin,
+        patience: Time,
+    ) -> Turn {
+        if !self.line.is_empty() && patience > now {
+            if let Some(behind) = self.behind(now, ask, name) {
+                return self.join(now, ask, name, behind, patience);
+            }
+        }
+        match self.attempt(now, ask, name) {
+            Ok(grant) => Turn::Granted(grant),
+            Err(refusal) => self.join(now, ask, name, refusal, patience),
+        }
+    }
+
+    /// Why the request may not go before others, if it may not: they wait for what it wants, and it holds nothing of its own.
+    fn behind(&mut self, now: Time, ask: &LeaseRequest, name: &Origin) -> Option<Refusal> {
+        if self.closed {
+            return None;
+        }
+        if self.line.has(Group::ROOM) {
+            return Some(Refusal::Full { retry_at: now });
+        }
+        let origin = self.pool.origin(now, name)?;
+        // Who has wants of its own is behind nobody: no number is as high.
+        if !self.line.has(Group::of(ask, origin, u64::MAX)) {
+            return None;
+        }
+        let held = |choice: &crate::pool::Choice| choice.reason == Reason::Bound;
+        let (counts, by) = (UnusableCounts::default(), Blocked::Anyone);
+        let refusal = Refusal::NoUsableExit { retry_at: now, counts, by };
+        (!self.pool.look(now, ask, origin).is_ok_and(|choice| held(&choice))).then_some(refusal)
+    }
+
+    /// Lines up who was refused, if the cure may come in time.
+    #[cold]
+    fn join(
+        &mut self,
+        now: Time,
+        ask: &LeaseRequest,
+        name: &Origin,
+        refusal: Refusal,
+        patience: Time,
+    ) -> Turn {
+        let group = self.group(now, ask, name, &refusal, patience).filter(|_| patience > now);
+        let Some(group) = group else { return Turn::Refused(self.refuse(refusal)) };
+        let want = Some((ask.clone(), name.clone()));
+        let Some(ticket) = self.line.join(group, want, patience) else {
+            let bound = "as many requests wait for an exit as the scheduler allows";
+            return Turn::Refused(self.refuse(busy(now, bound)));
+        };
+        self.pin(ticket);
+        self.claim(now, ticket)
+    }
+
+    /// What a refused request would wait for, by its number in the line; `None` if that cannot help in time.
+    fn group<'a>(
+        &mut self,
+        now: Time,
+        ask: &'a LeaseRequest,
+        name: &Origin,
+        refusal: &Refusal,
+        patience: Time,
+    ) -> Option<impl FnOnce(u64) -> Group + use<'a>> {
+        let blocked = match *refusal {
+            Refusal::Full { .. } => None,
+            Refusal::NoUsableExit { retry_at, by, .. } if by != Blocked::ForGood && retry_at <= patience => {
+                Some((by, self.pool.origin(now, name)?))
+            }
+            _ => return None,
+        };
+        Some(move |number| match blocked {
+            None => Group::ROOM,
+            Some((by, origin)) => Group::blocked(by, ask, origin, number),
+        })
+    }
+
+    /// When a waiter looks again by itself. `None` if it is its turn, or its patience is over: then it should
+    /// [`claim`](Self::claim).
+    pub(crate) fn wait(&mut self, now: Time, ticket: Ticket) -> Option<Time> {
+        self.pool.tick(now);
+        self.serve(now);
+        if self.is_due(now, ticket) {
+            return None;
+        }
+        Some(self.line.sleeps_until(now, ticket, self.pool.next_timer()))
+    }
+
+    fn is_due(&self, now: Time, ticket: Ticket) -> bool {
+        self.line.get(ticket).is_none_or(|waiter| !waiter.is_queued() || waiter.until <= now)
+    }
+
+    /// A lease for who was called, or whose patience is over; else it waits on, at its old place.
+    pub(crate) fn claim(&mut self, now: Time, ticket: Ticket) -> Turn {
+        if let Some(until) = self.wait(now, ticket) {
+            return Turn::Wait { ticket, until };
+        }
+        if let Some(promise) = self.line.take_promise(ticket) {
+            self.pool.forgo(promise);
+        }
+        let wants = self.line.get(ticket).and_then(|waiter| Some((waiter.want.clone()?, waiter.until)));
+        let Some(((ask, name), patience)) = wants else {
+            return Turn::Refused(Refusal::Misuse("a place in the line was left and then claimed"));
+        };
+        let turn = match self.attempt(now, &ask, &name) {
+            Ok(grant) => {
+                self.step_out(ticket);
+                Turn::Granted(grant)
+            }
+            Err(refusal) => {
+                let group = self.group(now, &ask, &name, &refusal, patience).filter(|_| patience > now);
+                match group {
+                    None => {
+                        self.step_out(ticket);
+                        Turn::Refused(self.refuse(refusal))
+                    }
+                    Some(group) => {
+                        self.unpin(ticket);
+                        self.line.requeue(ticket, group);
+                        self.pin(ticket);
+                        let until = self.line.sleeps_until(now, ticket, self.pool.next_timer());
+                        Turn::Wait { ticket, until }
+                    }
+                }
+            }
+        };
+        self.serve(now);
+        turn
+    }
+
+    /// Gives a place in the line up.
+    pub(crate) fn leave(&mut self, now: Time, ticket: Ticket) {
+        if let Some(promise) = self.line.take_promise(ticket) {
+            self.pool.forgo(promise);
+        }
+        self.step_out(ticket);
+        self.serve(now);
+    }
+
+    /// Waits for a state of the fleet; `ticket` is what an earlier call gave. What does not wait for it any more
+    /// [leaves](Self::leave).
+    pub(crate) fn reach(&mut self, now: Time, state: State, ticket: Option<Ticket>) -> Reached {
+        self.pool.tick(now);
+        if self.is(state) {
+            if let Some(ticket) = ticket {
+                self.step_out(ticket);
+            }
+            return Reached::Yes;
+        }
+        let group = match state {
+            State::Running => Group::RUNNING,
+            State::Idle => Group::IDLE,
+        };
+        let ticket = match ticket {
+            Some(ticket) => {
+                self.line.requeue(ticket, |_| group);
+                ticket
+            }
+            None => match self.line.join(|_| group, None, Time::MAX) {
+                Some(ticket) => ticket,
+                None => return Reached::NoRoom,
+            },
+        };
+        self.serve(now);
+        let until = self.line.sleeps_until(now, ticket, self.pool.next_timer());
+        Reached::NotYet { ticket, until }
+    }
+
+    fn is(&self, state: State) -> bool {
+        match state {
+            State::Running => !self.closed && !self.pool.is_shut(),
+            State::Idle => self.out == 0,
+        }
+    }
+
+    /// Gives no lease any more.
+    pub(crate) fn close(&mut self) {
+        if !self.closed {
+            (self.closed, self.shut_out) = (true, std::mem::take(&mut self.most_out));
+            self.line.look_everywhere();
+        }
+    }
+
+    pub(super) fn open(&mut self) {
+        if self.closed {
+            (self.closed, self.most_out) = (false, self.shut_out);
+            self.line.look_everywhere();
+        }
+    }
+
+    /// A lease has ended.
+    #[cold]
+    pub(super) fn left(&mut self) {
+        self.line.look_at(Group::ROOM);
+        if self.out == 0 {
+            self.line.look_at(Group::IDLE);
+        }
+    }
+
+    /// Whether somebody waits, so that [`serve`](Self::serve) has something to do.
+    #[inline]
+    pub(crate) fn has_line(&self) -> bool {
+        !self.line.is_empty()
+    }
+
+    /// Calls those who may go now. To be run after every verb.
+    #[inline]
+    pub(crate) fn serve(&mut self, now: Time) {
+        if self.has_line() {
+            self.serve_line(now);
+        }
+    }
+
+    /// A ticket that was called, or has to look again.
+    pub(crate) fn poll_wake(&mut self) -> Option<Ticket> {
+        self.line.poll_wake()
+    }
+
+    #[cold]
+    fn serve_line(&mut self, now: Time) {
+        let moved = self.pool.take_moved();
+        if moved.everywhere {
+            self.line.look_everywhere();
+        }
+        for origin in moved.at {
+            self.line.look_at_origin(origin);
+        }
+        self.line.run_timers(now);
+        for _ in 0..LOOKS {
+            let Some((ticket, group)) = self.line.next_head(now) else { break };
+            self.look_at(now, ticket, group);
+        }
+        self.line.drive(self.pool.next_timer());
+    }
+
+    /// Calls the head of a group, if it may go or would be refused for another reason.
+    fn look_at(&mut self, now: Time, ticket: Ticket, group: Group) {
+        let room = self.out + self.line.called() < self.most_out;
+        let may = match group.of {
+            Of::Running => self.is(State::Running),
+            Of::Idle => self.is(State::Idle),
+            Of::Room => room || self.closed,
+            _ if self.closed => true,
+            _ => return self.look_for_exit(now, ticket, group),
+        };
+        if may {
+            self.line.call(now, ticket, None);
+        }
+    }
+
+    fn look_for_exit(&mut self, now: Time, ticket: Ticket, group: Group) {
+        let Some(waiter) = self.line.get(ticket) else { return };
+        let (Some(origin), Some((ask, _))) = (group.origin(), &waiter.want) else { return };
+        match self.pool.look(now, ask, origin) {
+            Err(NoExit::Unusable { .. }) => self.line.close(group),
+            Err(_) => self.line.call(now, ticket, None),
+            Ok(choice) => {
+                let until = line::turn_ends(now);
+                let promise = self.pool.promise(waiter.name(), &choice, origin, until);
+                self.line.call(now, ticket, promise);
+                if promise.is_none() {
+                    self.line.pace(now, group);
+                }
+            }
+        }
+    }
+
+    fn step_out(&mut self, ticket: Ticket) {
+        self.unpin(ticket);
+        self.line.remove(ticket);
+    }
+
+    /// An origin that somebody waits for is not forgotten.
+    fn pin(&mut self, ticket: Ticket) {
+        if let Some(origin) = self.line.get(ticket).and_then(|waiter| waiter.group.origin()) {
+            self.pool.await_origin(origin);
+        }
+    }
+
+    fn unpin(&mut self, ticket: Ticket) {
+        if let Some(origin) = self.line.get(ticket).and_then(|waiter| waiter.group.origin()) {
+            self.pool.await_origin_no_more(origin);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! A place in the line.
+
+use super::held::Held;
+use super::{Lease, Scheduler, events};
+use crate::error::LeaseError;
+use crate::fleet::{Ticket, Turn};
+use crate::request::{LeaseRequest, Origin, Time};
+use pin_project::{pin_project, pinned_drop};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::time::Sleep;
+
+/// Leases, or waits in line to be called.
+///
+/// # Cancel safety
+/// Dropping it gives the place up, and what was kept for it. The next one is called at once.
+#[pin_project(PinnedDrop)]
+pub(crate) struct Place {
+    scheduler: Scheduler,
+    ask: LeaseRequest,
+    origin: Origin,
+    /// `None` before and after.
+    ticket: Option<Ticket>,
+    since: Time,
+    #[pin]
+    alarm: Sleep,
+}
+
+impl Scheduler {
+    /// A lease, or a place in the line.
+    ///
+    /// # Errors
+    /// As [`lease`](Self::lease).
+    pub(crate) fn lease_or_wait(&self, ask: &LeaseRequest) -> Result<Result<Lease, Place>, LeaseError> {
+        let origin = Self::check(ask)?;
+        let turn = self.act(|fleet, now| {
+            let deadline = ask.trail.deadline.unwrap_or(now + ask.deadline);
+            if deadline <= now {
+                return Err(LeaseError::DeadlinePassed);
+            }
+            let patience = deadline.min(now + ask.patience);
+            Ok((fleet.lease_or_wait(now, ask, origin, patience), now))
+        });
+        let (turn, since) = turn.inspect_err(|error| events::refused(ask, origin, error))?;
+        match turn {
+            Turn::Granted(grant) => Ok(Ok(self.granted(grant, ask, origin))),
+            Turn::Refused(refusal) => Err(self.refuse(refusal, ask, origin)),
+            Turn::Wait { ticket, until } => Ok(Err(Place {
+                scheduler: self.clone(),
+                ask: ask.clone(),
+                origin: origin.clone(),
+                ticket: Some(ticket),
+                since,
+                alarm: tokio::time::sleep_until(self.instant(until)),
+            })),
+        }
+    }
+}
+
+impl Place {
+    /// Ready when it is called, or its patience is over: it should [`claim`](Self::claim) then.
+    pub(crate) fn poll_called(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let mut this = self.project();
+        let Some(ticket) = *this.ticket else { return Poll::Ready(()) };
+        loop {
+            match this.scheduler.poll_ticket(ticket, cx.waker()) {
+                None => return Poll::Ready(()),
+                Some(until) => this.alarm.as_mut().reset(this.scheduler.instant(until)),
+            }
+            ready!(this.alarm.as_mut().poll(cx));
+        }
+    }
+
+    /// `None` if it must wait on, at its old place.
+    pub(crate) fn claim(self: Pin<&mut Self>) -> Option<Result<Lease, LeaseError>> {
+        let this = self.project();
+        let ticket = (*this.ticket)?;
+        let turn = this.scheduler.act(|fleet, now| fleet.claim(now, ticket));
+        let scheduler = &*this.scheduler;
+        let done = match turn {
+            Turn::Wait { .. } => return None,
+            Turn::Granted(grant) => Ok(scheduler.granted(grant, this.ask, this.origin)),
+            Turn::Refused(refusal) => Err(scheduler.refuse(refusal, this.ask, this.origin)),
+        };
+        *this.ticket = None;
+        Some(done)
+    }
+
+    /// How long it has waited.
+    pub(crate) fn waited(&self) -> Duration {
+        self.scheduler.now().since(self.since)
+    }
+}
+
+#[pinned_drop]
+impl PinnedDrop for Place {
+    fn drop(self: Pin<&mut Self>) {
+        if let Some(ticket) = self.ticket {
+            self.scheduler.leave(ticket);
+        }
+    }
+}
+
+/// The future of [`Scheduler::acquire`].
+///
+/// # Cancel safety
+/// Dropping it gives the place in the line up, and leaves no trace: the next one is called.
+#[pin_project]
+#[must_use = "futures do nothing unless polled"]
+pub struct Acquire {
+    scheduler: Scheduler,
+    ask: LeaseRequest,
+    #[pin]
+    place: Option<Place>,
+}
+
+impl Acquire {
+    pub(super) fn new(scheduler: Scheduler, ask: LeaseRequest) -> Self {
+        Self { scheduler, ask, place: None }
+    }
+}
+
+impl Future for Acquire {
+    type Output = Result<Lease, LeaseError>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        if this.place.is_none() {
+            match this.scheduler.lease_or_wait(this.ask) {
+                Err(refusal) => return Poll::Ready(Err(refusal)),
+                Ok(Ok(lease)) => return Poll::Ready(Ok(lease)),
+                Ok(Err(place)) => this.place.set(Some(place)),
+            }
+        }
+        loop {
+            let Some(mut place) = this.place.as_mut().as_pin_mut() else { return Poll::Pending };
+            ready!(place.as_mut().poll_called(cx));
+            if let Some(out) = place.claim() {
+                this.place.set(None);
+                return Poll::Ready(out);
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Acquire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Acquire").field("ask", &self.ask).finish_non_exhaustive()
+    }
+}
+
+impl Scheduler {
+    /// A grant, owned before anybody hears of it: if a subscriber panics, the lease goes back.
+    pub(super) fn granted(&self, grant: crate::fleet::Grant, ask: &LeaseRequest, origin: &Origin) -> Lease {
+        let lease = Lease::new(Held::new(self.clone(), grant, origin.clone()));
+        events::leased(ask, origin, &lease);
+        lease
+    }
+}

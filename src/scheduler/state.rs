@@ -1,0 +1,77 @@
+//! Waiting for a state of the whole fleet.
+
+use super::Scheduler;
+use crate::fleet::{Reached, State, Ticket};
+use pin_project::{pin_project, pinned_drop};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::time::Sleep;
+
+/// When to ask again if the line is full.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Ready when the fleet has reached a state; see [`Scheduler::running`] and
+/// [`Operator::drain`](crate::scheduler::Operator::drain).
+///
+/// # Cancel safety
+/// Dropping it leaves no trace.
+#[pin_project(PinnedDrop)]
+#[must_use = "futures do nothing unless polled"]
+pub struct Until {
+    scheduler: Scheduler,
+    state: State,
+    ticket: Option<Ticket>,
+    #[pin]
+    alarm: Option<Sleep>,
+}
+
+impl Until {
+    pub(super) const fn new(scheduler: Scheduler, state: State) -> Self {
+        Self { scheduler, state, ticket: None, alarm: None }
+    }
+}
+
+impl Future for Until {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let mut this = self.project();
+        loop {
+            let at = match this.scheduler.reach(*this.state, *this.ticket, cx.waker()) {
+                Reached::Yes => {
+                    *this.ticket = None;
+                    return Poll::Ready(());
+                }
+                Reached::NotYet { ticket, until } => {
+                    *this.ticket = Some(ticket);
+                    this.scheduler.instant(until)
+                }
+                Reached::NoRoom => this.scheduler.instant(this.scheduler.now() + AGAIN),
+            };
+            match this.alarm.as_mut().as_pin_mut() {
+                Some(alarm) => alarm.reset(at),
+                None => this.alarm.set(Some(tokio::time::sleep_until(at))),
+            }
+            let Some(alarm) = this.alarm.as_mut().as_pin_mut() else { return Poll::Pending };
+            ready!(alarm.poll(cx));
+        }
+    }
+}
+
+#[pinned_drop]
+impl PinnedDrop for Until {
+    fn drop(self: Pin<&mut Self>) {
+        if let Some(ticket) = self.ticket {
+            self.scheduler.leave(ticket);
+        }
+    }
+}
+
+impl fmt::Debug for Until {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Until").field("state", &self.state).finish_non_exhaustive()
+    }
+}
