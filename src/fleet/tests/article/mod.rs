@@ -4,6 +4,8 @@ use super::*;
 use crate::request::{Affinity, Granularity};
 use std::collections::HashSet;
 
+mod heat;
+mod holding;
 mod states;
 
 fn per() -> LeaseRequest {
