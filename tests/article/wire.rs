@@ -58,7 +58,7 @@ async fn c33_each_way_to_break_is_named_counted_and_gone_on_from() {
 #[tokio::test]
 async fn c33_an_exit_whose_name_is_not_found_is_gone_on_from() {
     let lab = Lab::builder().fine(1).start().await.unwrap();
-    let (_, fine) = (lab.exits(), lab.exits().iter().next().unwrap().route().clone());
+    let fine = lab.exit(0).exit().route().clone();
     // A label of 64 bytes: no resolver asks anybody for it.
     let list = format!("{}.example:1\n{}:{}", "a".repeat(64), fine.host(), fine.port());
     let (outcome, status, scheduler) = met(&lab, ExitList::parse(&list).unwrap(), true).await;
