@@ -123,7 +123,7 @@ fn listen() -> &'static Log {
 
 /// Drives every failure there is, and reads all that prints.
 #[tokio::test]
-async fn no_failure_prints_a_login() {
+async fn c19_no_failure_prints_a_login() {
     let log = listen();
     let mut said = String::new();
     let login = || Credential::new("usersecret", "passsecret").expect("a login");

@@ -34,7 +34,7 @@ const BLOCKED: Outcome = Outcome::Blocked { by: BlockedBy::Unknown };
 const LIMITED: Outcome = Outcome::RateLimited { retry_after: None };
 
 #[test]
-fn an_answers_status_names_its_outcome() {
+fn b07_b17_c09_c31_an_answers_status_names_its_outcome() {
     let none = HeaderMap::new();
     for tunnelled in [true, false] {
         let check = |status: u16, outcome: Outcome| {
@@ -73,7 +73,7 @@ fn a_login_is_proven_by_what_the_proxy_has_just_let_in() {
 }
 
 #[test]
-fn a_407_is_the_proxys_own_only_outside_a_tunnel() {
+fn c10_a_407_is_the_proxys_own_only_outside_a_tunnel() {
     let none = HeaderMap::new();
     let asked = headers(PROXY_AUTHENTICATE, "Basic realm=\"x\"");
     let reason = |headers| {
@@ -124,7 +124,7 @@ fn of(failed: Failure) -> Evidence {
 }
 
 #[test]
-fn a_refused_tunnel_is_read_as_an_answer_of_the_proxy() {
+fn c10_c32_a_refused_tunnel_is_read_as_an_answer_of_the_proxy() {
     let refused = |status: u16, headers: HeaderMap| {
         let mut answer = Response::new(Bytes::new());
         (*answer.status_mut(), *answer.headers_mut()) = (code(status), headers);
@@ -161,7 +161,7 @@ fn a_refused_tunnel_is_read_as_an_answer_of_the_proxy() {
 }
 
 #[test]
-fn a_broken_attempt_is_the_exits_only_with_proof() {
+fn c33_c34_a_broken_attempt_is_the_exits_only_with_proof() {
     for phase in [Phase::ExitDns, Phase::ExitTcp, Phase::Tunnel, Phase::OriginTls, Phase::Send] {
         let evidence = of(Failure::new(phase, Seen::Never).login_accepted(true));
         assert_eq!((evidence.outcome, evidence.seen), (Outcome::ProxyError { phase }, Seen::Never));

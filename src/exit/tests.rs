@@ -15,7 +15,7 @@ fn read(spec: &str) -> String {
 }
 
 #[test]
-fn specs_are_read_as_written() {
+fn c18_specs_are_read_as_written() {
     for (spec, expected) in [
         ("127.0.0.1:3128", "127.0.0.1:3128"),
         ("http://proxy.test", "proxy.test:80"),
@@ -110,7 +110,7 @@ fn an_exit_is_a_gateway_with_a_user_and_not_a_password() {
 }
 
 #[test]
-fn nothing_prints_a_login() {
+fn c19_nothing_prints_a_login() {
     let list = ExitList::parse("token-secret:secret@gw.test:80").unwrap();
     let exit = list.iter().next().unwrap();
     let printed = format!("{list:?} {exit:?} {:?} {:?}", exit.route(), exit.route().credential());
@@ -140,6 +140,22 @@ fn a_gateway_is_checked_when_it_is_read() {
     );
     let gateway = Gateway::parse("http://u-{session}:p@gw.test:1").unwrap();
     assert!(gateway.clone().token_length(3).is_err() && gateway.token_length(33).is_err());
+}
+
+#[test]
+fn c18_a_gateways_password_may_hold_what_a_uri_may_not() {
+    for (template, password) in [
+        ("http://u-{session}:p@ss:w/rd@gw.test:7000", "p@ss:w/rd"),
+        ("u-{session}:p%40ss@gw.test:7000", "p@ss"),
+    ] {
+        let exit = Gateway::parse(template)
+            .unwrap()
+            .exit(&Session { salt: 1, rider: 1, generation: 0, window: 0 }, 0);
+        let route = exit.route();
+        let login = route.credential().unwrap();
+        assert_eq!((route.host(), route.port(), login.password()), ("gw.test", 7000, password), "{template}");
+        assert!(login.user().starts_with("u-") && login.user().len() == 10, "{template}");
+    }
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn the_multiplier_leaves_out_what_no_retry_can_cure() {
 }
 
 #[test]
-fn every_outcome_has_a_count_of_its_name() {
+fn a22_c13_every_outcome_has_a_count_of_its_name() {
     let outcomes = [
         Outcome::Ok,
         Outcome::RateLimited { retry_after: None },

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn one_block_on_a_fresh_exit_is_a_quarter_and_three_are_not_yet_half() {
+    fn b18_c25_one_block_on_a_fresh_exit_is_a_quarter_and_three_are_not_yet_half() {
         let mut heat = Heat::COLD;
         heat.add(at(1), 1.0);
         assert!((heat.rate(at(1), 0.05) - 0.24).abs() < 1e-6);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn at_most_32_events_count() {
+    fn b08_at_most_32_events_count() {
         let mut heat = Heat::COLD;
         for _ in 0..1_000 {
             heat.add(at(5), 1.0);

@@ -38,8 +38,7 @@ impl View<'_> {
         counts.avoided = left - benched;
         counts.cooling = benched.min(count(self.record.resting.len()));
         counts.on_trial = (down - dead) + (benched - counts.cooling);
-        let rests = [pool.dead.first(), self.record.resting.first()];
-        let soonest = rests.into_iter().flatten().map(|(until, _)| *until).min();
+        let soonest = self.first_back();
         let trial = (counts.on_trial > 0 || soonest.is_none()).then(|| self.now + TRIAL);
         let retry_at = [soonest, trial].into_iter().flatten().min().unwrap_or(self.now);
         NoExit::Unusable { retry_at: retry_at.max(self.now), counts, by: blocked(&counts) }
@@ -94,6 +93,7 @@ impl View<'_> {
                 State::Resting { until } => until,
                 State::Open | State::Trial { .. } => self.now + TRIAL,
             };
+            let at = at.max(self.back(exit));
             soonest = Some(soonest.map_or(at, |soonest| soonest.min(at)));
         }
         if counts.stopped > 0
@@ -114,10 +114,13 @@ impl View<'_> {
             counts.quarantined = 1;
             return NoExit::Unusable { retry_at: self.now + TRIAL, counts, by };
         }
+        let back = self.back(exit);
+        if back == Time::MAX {
+            return NoExit::Stopped;
+        }
         let parents = self.pool.exits.get(exit).map_or([None; 2], |record| record.parents);
         for parent in parents.into_iter().flatten().filter_map(|ix| self.pool.parents.get(ix)) {
             let retry_at = match parent.gate.state() {
-                State::Resting { until: Time::MAX } => return NoExit::Stopped,
                 State::Resting { until } => until,
                 State::Trial { lease: Some(_), .. } => self.now + TRIAL,
                 State::Open | State::Trial { .. } => continue,
@@ -127,7 +130,7 @@ impl View<'_> {
                 Kind::Credential => counts.suspect = 1,
                 Kind::Gateway => counts.held = 1,
             }
-            return NoExit::Unusable { retry_at: retry_at.max(self.now), counts, by };
+            return NoExit::Unusable { retry_at: retry_at.max(back), counts, by };
         }
         let pair = self.pool.pairs.at(exit, self.origin).map(|pair| pair.gate.state());
         let (whose, state) = match (self.pool.exits.get(exit).map(|record| record.gate.state()), pair) {
@@ -148,7 +151,33 @@ impl View<'_> {
                 self.now + TRIAL
             }
         };
-        NoExit::Unusable { retry_at: retry_at.max(self.now), counts, by }
+        NoExit::Unusable { retry_at: retry_at.max(back), counts, by }
+    }
+
+    /// When the first of those that rest is back.
+    fn first_back(&self) -> Option<Time> {
+        let mut first = None;
+        for rests in [&self.pool.dead, &self.record.resting] {
+            for (until, exit) in rests {
+                if first.is_some_and(|first| first <= *until) {
+                    break;
+                }
+                let back = self.back(*exit);
+                first = Some(first.map_or(back, |first: Time| first.min(back)));
+            }
+        }
+        first
+    }
+
+    /// When every rest of an exit is over: it may be dead, and burned here as well.
+    fn back(&self, exit: ExitIx) -> Time {
+        let record = self.pool.exits.get(exit);
+        let parents = record.into_iter().flat_map(|record| record.parents).flatten();
+        let parents = parents.filter_map(|ix| self.pool.parents.get(ix)).map(|parent| parent.gate.state());
+        let pair = self.pool.pairs.at(exit, self.origin).map(|pair| pair.gate.state());
+        let until = |state| if let State::Resting { until } = state { until } else { self.now };
+        let own = record.map(|record| record.gate.state());
+        parents.chain(own).chain(pair).map(until).fold(self.now, Time::max)
     }
 }
 

@@ -80,10 +80,42 @@ fn an_origin_error_keeps_the_exit_and_the_others_switch() {
 }
 
 #[test]
-fn what_stops_says_why() {
-    let why = |facts| match RetryRules::default().verdict(&facts) {
+fn b04_each_kind_of_failure_has_a_remedy_of_its_own() {
+    let broken = |phase| Outcome::ProxyError { phase };
+    // How long the first retry waits, through what, and whether there is a second.
+    for (what, outcome, waits, switch, again) in [
+        ("connection refused", broken(Phase::ExitTcp), (0.5, 1.5), Switch::Exit, true),
+        ("429", LIMITED, (2.5, 3.75), Switch::Exit, true),
+        ("403", BLOCKED, (0.0, 0.25), Switch::Exit, true),
+        ("the exit's name is not found", broken(Phase::ExitDns), (0.5, 1.5), Switch::Exit, true),
+        ("the site's name is not found", Outcome::TargetUnreachable, (0.5, 1.5), Switch::Exit, false),
+        ("TLS is reset", broken(Phase::OriginTls), (0.5, 1.5), Switch::Exit, false),
+        (
+            "503",
+            Outcome::OriginError { status: StatusCode::SERVICE_UNAVAILABLE },
+            (2.5, 3.75),
+            Switch::Same,
+            true,
+        ),
+    ] {
+        near(range(facts(outcome)), waits);
+        let verdict = |sends| RetryRules::default().verdict(&Facts { sends, ..facts(outcome) });
+        assert!(matches!(verdict(1), Verdict::Retry { switch: to, .. } if to == switch), "{what}");
+        assert_eq!(verdict(2) != Verdict::Stop(Why::NoCure), again, "{what}");
+    }
+}
+
+#[test]
+fn b10_b11_b21_what_stops_says_why() {
+    for rules in [RetryRules::default(), RetryRules::article(), RetryRules::negotiated()] {
+        what_stops_says_why(&rules);
+    }
+}
+
+fn what_stops_says_why(rules: &RetryRules) {
+    let why = |facts| match rules.verdict(&facts) {
         Verdict::Stop(why) => why,
-        Verdict::Retry { .. } => panic!("it goes on"),
+        Verdict::Retry { .. } => panic!("it goes on: {rules:?}"),
     };
     assert_eq!(why(facts(Outcome::Ok)), Why::Done);
     assert_eq!(why(facts(Outcome::Fatal)), Why::Fatal);
@@ -93,7 +125,7 @@ fn what_stops_says_why() {
     assert_eq!(why(Facts { sends: 4, ..facts(BLOCKED) }), Why::Exhausted, "the limit counts sends");
     assert_eq!(why(Facts { replayable: false, ..facts(BLOCKED) }), Why::BodyGone);
     assert_eq!(why(Facts { repeatable: false, ..facts(BLOCKED) }), Why::NotRepeatable);
-    assert_eq!(why(Facts { left: Duration::from_secs(1), ..facts(LIMITED) }), Why::Deadline);
+    assert_eq!(why(Facts { left: Duration::from_millis(200), ..facts(LIMITED) }), Why::Deadline);
 }
 
 #[test]
@@ -162,7 +194,7 @@ fn b20_jitter_is_half_of_the_delay() {
 }
 
 #[test]
-fn the_negotiated_delay_looks_at_the_next_exit_and_not_at_the_attempt() {
+fn c26_the_negotiated_delay_looks_at_the_next_exit_and_not_at_the_attempt() {
     let rules = RetryRules::negotiated();
     for (heat, expected) in [(0.05, 0.319), (0.2, 0.660), (0.5, 2.828), (0.8, 12.126), (1.0, 30.0)] {
         for outcome in [LIMITED, BLOCKED, REFUSED] {
@@ -183,8 +215,15 @@ fn the_negotiated_delay_looks_at_the_next_exit_and_not_at_the_attempt() {
 }
 
 #[test]
-fn c30_the_limit_counts_sends_and_is_one_at_least() {
-    for (given, sends) in [(0, 1), (1, 1), (6, 6)] {
-        assert_eq!(RetryRules::default().max_attempts(given).max_sends(), sends);
+fn b10_c30_the_limit_counts_sends_and_is_one_at_least() {
+    for rules in [RetryRules::default(), RetryRules::article(), RetryRules::negotiated()] {
+        assert_eq!(rules.max_sends(), 4);
+        for (given, sends) in [(0, 1), (1, 1), (6, 6)] {
+            assert_eq!(rules.clone().max_attempts(given).max_sends(), sends);
+        }
     }
+    let sent = |sends| {
+        matches!(RetryRules::default().verdict(&Facts { sends, ..facts(BLOCKED) }), Verdict::Retry { .. })
+    };
+    assert_eq!([1, 2, 3, 4, 5].map(sent), [true, true, true, false, false], "three more after the first");
 }

@@ -3,4 +3,5 @@
 mod agreement;
 mod built;
 mod fetch;
+mod prices_and_crawl;
 mod quickstart;

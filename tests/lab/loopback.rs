@@ -283,7 +283,8 @@ async fn an_exit_answers_connect_as_scripted() {
     let lab = Lab::builder()
         .exit(Behaviour::fine().answer_connect(busy))
         .exit(Behaviour::fine().answer_connect(Reply::hang()))
-        .exit(Behaviour::fine().answer_connect(Reply::reset()));
+        .exit(Behaviour::fine().answer_connect(Reply::reset()))
+        .exit(Behaviour::fine().answer_connect(Reply::page("nowhere")));
     let lab = start(lab).await;
 
     let (head, _) = connect(lab.exit(0), "shop.test", None).await;
@@ -295,6 +296,10 @@ async fn an_exit_answers_connect_as_scripted() {
     let mut reset = dial(lab.exit(2)).await.unwrap();
     reset.write_all(b"CONNECT shop.test:443 HTTP/1.1\r\n\r\n").await.unwrap();
     assert_eq!(reset.read_u8().await.unwrap_err().kind(), ErrorKind::ConnectionReset);
+
+    let (head, mut nowhere) = connect(lab.exit(3), "shop.test", None).await;
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    assert_eq!(nowhere.read(&mut [0]).await.unwrap(), 0, "a tunnel that is closed at once");
     assert_eq!(lab.origin().requests(), 1);
 }
 

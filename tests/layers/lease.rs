@@ -25,7 +25,7 @@ async fn origin_of(layer: LeaseLayer, scheduler: &Scheduler, request: Req) -> Re
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_origin_is_the_requests_else_the_closures_else_the_uris() {
+async fn a07_the_origin_is_the_requests_else_the_closures_else_the_uris() {
     let own = || LeaseRequest::per_request().origin("own");
     let map = |_: &http::Uri| Origin::new("mapped");
     let cases = [
@@ -86,7 +86,7 @@ async fn a_uri_without_a_host_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_empty_pool_sends_nothing() {
+async fn c37_an_empty_pool_sends_nothing() {
     let scheduler = scheduler(1);
     let script = Script::new([status(403)]);
     let stack = EgressLayer::new(&scheduler).layer(script.clone());

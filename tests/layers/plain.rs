@@ -29,7 +29,7 @@ async fn a_key_keeps_its_exit_until_it_is_burned() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_retry_carries_what_was_learned() {
+async fn a24_a_retry_carries_what_was_learned() {
     let scheduler = scheduler(16);
     let mut ask = LeaseRequest::per_request().origin("shop.example").repeatable(true);
     let mut exits = Vec::new();

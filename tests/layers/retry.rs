@@ -13,7 +13,7 @@ use tower_egress::{EgressLayer, ExitAwareRetryLayer, LeaseRequest, Next, Outcome
 const URI: &str = "https://shop.example/p/42";
 
 #[tokio::test(start_paused = true)]
-async fn a_blocked_request_goes_on_through_another_exit() {
+async fn b19_c17_a_blocked_request_goes_on_through_another_exit() {
     let (scheduler, script) = (scheduler(8), Script::new([status(403), status(200)]));
     let response = EgressLayer::new(&scheduler).layer(script.clone()).oneshot(get(URI)).await.unwrap();
     assert_eq!(response.status(), 200);
@@ -32,7 +32,7 @@ async fn a_blocked_request_goes_on_through_another_exit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_429_waits_and_changes_the_exit() {
+async fn b02_c15_a_429_waits_and_changes_the_exit() {
     let script = Script::new([answer(429, &[("retry-after", "600")]), status(200)]);
     let (scheduler, start) = (scheduler(8), now());
     let response = EgressLayer::new(&scheduler).layer(script.clone()).oneshot(get(URI)).await.unwrap();
@@ -63,7 +63,7 @@ async fn a_failing_origin_is_asked_again_through_the_exit_that_is_held() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_origin_never_saw_is_sent_again_whatever_the_method() {
+async fn c40_what_the_origin_never_saw_is_sent_again_whatever_the_method() {
     let (scheduler, script) = (scheduler(8), Script::new([fail(Phase::ExitTcp, Seen::Never), status(200)]));
     let response =
         EgressLayer::new(&scheduler).layer(script.clone()).oneshot(post(URI, "a=1")).await.unwrap();
@@ -75,7 +75,7 @@ async fn what_the_origin_never_saw_is_sent_again_whatever_the_method() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_post_that_may_have_arrived_is_not_repeated_unless_the_caller_says_so() {
+async fn c40_a_post_that_may_have_arrived_is_not_repeated_unless_the_caller_says_so() {
     for broken in [|| fail(Phase::Head, Seen::Unknown), || Step::Unknown] {
         let (scheduler, script) = (scheduler(8), Script::new([broken(), status(200)]));
         let stack = EgressLayer::new(&scheduler).layer(script.clone());
@@ -105,7 +105,7 @@ async fn refusals_of_a_post_come_back_as_they_are() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_no_exit_can_cure_is_sent_once() {
+async fn b05_b21_what_no_exit_can_cure_is_sent_once() {
     let cases = [
         (URI, status(407), Outcome::Fatal),
         (URI, status(400), Outcome::Fatal),
@@ -152,7 +152,7 @@ async fn what_another_exit_may_cure_is_sent_once_more_through_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_last_answer_comes_back_with_the_trail() {
+async fn a17_b15_c40_the_last_answer_comes_back_with_the_trail() {
     let (scheduler, script) = (scheduler(16), Script::new([429, 429, 403, 429].map(status)));
     let response = EgressLayer::new(&scheduler).layer(script.clone()).oneshot(get(URI)).await.unwrap();
     assert_eq!(response.status(), 429);
@@ -166,7 +166,7 @@ async fn the_last_answer_comes_back_with_the_trail() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_last_error_comes_back_with_the_trail() {
+async fn a18_b15_c40_the_last_error_comes_back_with_the_trail() {
     let steps = || fail(Phase::Tunnel, Seen::Never);
     let (scheduler, script) = (scheduler(16), Script::new([steps(), steps(), steps(), steps()]));
     let error = EgressLayer::new(&scheduler).layer(script.clone()).oneshot(get(URI)).await.unwrap_err();
@@ -288,7 +288,7 @@ fn bench_all(scheduler: &tower_egress::Scheduler, seconds: u64) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_deadline_runs_over_everything() {
+async fn c16_c38_the_deadline_runs_over_everything() {
     let hang = || Step::After(Duration::from_secs(4), Box::new(fail(Phase::Head, Seen::Unknown)));
     let (scheduler, script) = (scheduler(8), Script::new([hang(), Step::Hang]));
     let ask = LeaseRequest::per_request().deadline(Duration::from_secs(10));

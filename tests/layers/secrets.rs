@@ -21,7 +21,7 @@ fn secret_scheduler() -> Scheduler {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_secret_prints_whatever_fails() {
+async fn c19_no_secret_prints_whatever_fails() {
     let mut out = String::new();
     let scheduler = secret_scheduler();
     let echo = |status| {
@@ -81,7 +81,7 @@ async fn no_secret_prints_whatever_fails() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_lease_report_and_refusal_is_an_event() {
+async fn a20_each_lease_report_and_refusal_is_an_event() {
     let scheduler = scheduler(1);
     let ask = LeaseRequest::new("sku-42").origin("shop.example");
     let lease = scheduler.lease(&ask).unwrap();

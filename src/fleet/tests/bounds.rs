@@ -18,13 +18,15 @@ fn leases_beyond_the_bound_are_refused_with_a_time() {
 }
 
 #[test]
-fn the_least_recently_used_binding_is_forgotten() {
-    let mut world = world(50, Bounds { bindings: 2, ..Bounds::default() });
-    for key in ["a", "b", "c"] {
-        world.pass(secs(1)).once(&LeaseRequest::new(key), Outcome::Ok);
+fn c20_the_least_recently_used_binding_is_forgotten() {
+    for ask in [LeaseRequest::new, LeaseRequest::identity] {
+        let mut world = world(50, Bounds { bindings: 2, ..Bounds::default() });
+        for key in ["a", "b", "c"] {
+            world.pass(secs(1)).once(&ask(key), Outcome::Ok);
+        }
+        assert_eq!(world.once(&ask("b"), Outcome::Ok).reason, Reason::Bound);
+        assert_eq!(world.once(&ask("a"), Outcome::Ok).reason, Reason::Placed);
     }
-    assert_eq!(world.once(&LeaseRequest::new("b"), Outcome::Ok).reason, Reason::Bound);
-    assert_eq!(world.once(&LeaseRequest::new("a"), Outcome::Ok).reason, Reason::Placed);
 }
 
 #[test]
@@ -44,7 +46,7 @@ fn an_origin_in_use_is_never_forgotten() {
 }
 
 #[test]
-fn a_pair_that_rests_is_never_forgotten_and_what_cannot_be_kept_is_counted() {
+fn c36_a_pair_that_rests_is_never_forgotten_and_what_cannot_be_kept_is_counted() {
     let mut world = world(3, Bounds { pairs: 2, ..Bounds::default() });
     for _ in 0..3 {
         world.once(&LeaseRequest::per_request(), BLOCKED);

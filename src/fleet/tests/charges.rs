@@ -33,7 +33,7 @@ fn one_request_burns_two_exits_and_no_more() {
 }
 
 #[test]
-fn an_exit_that_was_refused_uncharged_is_not_used_again_for_the_request() {
+fn c37_an_exit_that_was_refused_uncharged_is_not_used_again_for_the_request() {
     let mut world = World::of(3);
     let mut ask = LeaseRequest::per_request();
     for _ in 0..3 {
@@ -49,7 +49,7 @@ fn an_exit_that_was_refused_uncharged_is_not_used_again_for_the_request() {
 }
 
 #[test]
-fn a_burn_moves_its_key_and_a_rate_limit_lends_another_exit() {
+fn c15_a_burn_moves_its_key_and_a_rate_limit_lends_another_exit() {
     let mut world = World::of(5);
     let ask = LeaseRequest::new("k");
     let held = world.once(&ask, limited(Some(10))).receipt.exit;
@@ -73,7 +73,7 @@ fn a_burn_moves_its_key_and_a_rate_limit_lends_another_exit() {
 }
 
 #[test]
-fn what_shares_a_burned_exit_leaves_it_too_and_other_origins_keep_it() {
+fn c07_what_shares_a_burned_exit_leaves_it_too_and_other_origins_keep_it() {
     let mut world = World::of(1);
     let (one, two) = (LeaseRequest::new("one"), LeaseRequest::new("two"));
     world.once(&one, Outcome::Ok);
@@ -103,7 +103,7 @@ fn a_broken_body_amends_its_own_report_and_counts_once() {
 }
 
 #[test]
-fn one_broken_site_kills_no_exit() {
+fn c08_c34_one_broken_site_kills_no_exit() {
     let bad_gateway =
         Evidence::of(Outcome::OriginError { status: http::StatusCode::BAD_GATEWAY }).seen(Seen::Unknown);
     for evidence in [

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_key_keeps_its_exit_for_the_window_and_keys_spread() {
+fn a06_a12_a_key_keeps_its_exit_for_the_window_and_keys_spread() {
     let mut world = World::of(50);
     let mut seen = HashMap::<ExitId, u32>::new();
     for key in 0..500 {
@@ -19,7 +19,7 @@ fn a_key_keeps_its_exit_for_the_window_and_keys_spread() {
 }
 
 #[test]
-fn a_window_ends_and_its_key_is_placed_anew() {
+fn c03_a_window_ends_and_its_key_is_placed_anew() {
     let mut world = World::of(50);
     let mut exits = Vec::new();
     let ask = LeaseRequest::new("k").windowed(secs(60));
@@ -33,7 +33,7 @@ fn a_window_ends_and_its_key_is_placed_anew() {
 }
 
 #[test]
-fn no_exit_is_held_longer_than_the_window() {
+fn c03_no_exit_is_held_longer_than_the_window() {
     let mut world = World::of(50);
     let ask = LeaseRequest::new("k").windowed(secs(60));
     let (mut held, mut since) = (world.once(&ask, Outcome::Ok).receipt.exit, world.now);
@@ -133,7 +133,7 @@ fn per_request_spreads_evenly_and_prefers_the_idle() {
 }
 
 #[test]
-fn a_hot_exit_is_chosen_less_until_it_has_cooled() {
+fn b06_c26_a_hot_exit_is_chosen_less_until_it_has_cooled() {
     let mut world = World::of(2);
     let ask = LeaseRequest::per_request();
     let hot = world.once(&ask, limited(None)).receipt.exit;

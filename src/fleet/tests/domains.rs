@@ -258,7 +258,7 @@ fn new_credentials_are_tried_by_one_lease_and_keep_every_session() {
 }
 
 #[test]
-fn a_person_keeps_an_exit_out_and_lets_it_back_in() {
+fn c12_a_person_keeps_an_exit_out_and_lets_it_back_in() {
     let mut world = World::of(2);
     let ask = LeaseRequest::new("k");
     let held = world.once(&ask, Outcome::Ok).receipt.exit;

@@ -8,7 +8,7 @@ fn burn(world: &mut World) -> ExitId {
 }
 
 #[test]
-fn a_burned_pair_rests_and_the_exit_serves_other_origins() {
+fn a21_c04_a_burned_pair_rests_and_the_exit_serves_other_origins() {
     let mut world = World::of(2);
     let burned = burn(&mut world);
     for _ in 0..100 {
@@ -22,7 +22,7 @@ fn a_burned_pair_rests_and_the_exit_serves_other_origins() {
 }
 
 #[test]
-fn one_lease_at_a_time_tries_and_a_success_opens() {
+fn a14_c14_one_lease_at_a_time_tries_and_a_success_opens() {
     let mut world = World::of(1);
     burn(&mut world);
     assert!(world.at("a.test", &LeaseRequest::per_request()).is_err());
@@ -42,7 +42,7 @@ fn one_lease_at_a_time_tries_and_a_success_opens() {
 }
 
 #[test]
-fn a_failed_trial_rests_twice_as_long_and_settles_near_ten_minutes() {
+fn c29_a_failed_trial_rests_twice_as_long_and_settles_near_ten_minutes() {
     let mut world = World::of(2);
     world.once(&held(), BLOCKED);
     let mut rests = Vec::new();
@@ -102,7 +102,7 @@ fn a_trial_that_never_ends_loses_its_place_at_the_deadline() {
 }
 
 #[test]
-fn a_burst_in_flight_counts_once_and_late_answers_open_nothing() {
+fn c14_a_burst_in_flight_counts_once_and_late_answers_open_nothing() {
     let mut world = World::of(1);
     let burst: Vec<_> = (0..10).map(|_| world.lease(&LeaseRequest::per_request())).collect();
     world.pass(secs(1));
@@ -115,7 +115,7 @@ fn a_burst_in_flight_counts_once_and_late_answers_open_nothing() {
 }
 
 #[test]
-fn a_hint_is_kept_as_given_and_only_ever_lengthens() {
+fn c15_a_hint_is_kept_as_given_and_only_ever_lengthens() {
     let mut world = World::of(1);
     let (one, two) = (world.lease(&LeaseRequest::per_request()), world.lease(&LeaseRequest::per_request()));
     world.pass(secs(1));
@@ -173,7 +173,7 @@ fn a_limited_pair_rests_a_second_and_longer_only_if_the_first_try_fails() {
 }
 
 #[test]
-fn an_exit_is_dead_after_three_faults_in_a_row_for_every_origin() {
+fn a21_c06_c08_an_exit_is_dead_after_three_faults_in_a_row_for_every_origin() {
     let mut world = World::of(2);
     for _ in 0..2 {
         world.once(&held(), REFUSED);
@@ -204,7 +204,7 @@ fn an_exit_is_dead_after_three_faults_in_a_row_for_every_origin() {
 }
 
 #[test]
-fn two_faults_are_enough_at_different_origins_within_half_a_minute() {
+fn c08_two_faults_are_enough_at_different_origins_within_half_a_minute() {
     for (gap, dead) in [(29, 1), (31, 0)] {
         let mut world = World::of(1);
         world.once(&LeaseRequest::per_request(), REFUSED);
@@ -215,7 +215,7 @@ fn two_faults_are_enough_at_different_origins_within_half_a_minute() {
 }
 
 #[test]
-fn a_slow_or_broken_answer_is_half_a_fault() {
+fn c34_a_slow_or_broken_answer_is_half_a_fault() {
     let mut world = World::of(1);
     world.once(&LeaseRequest::per_request(), Outcome::Ok);
     for sent in 1..=6 {

@@ -1,7 +1,7 @@
 //! Gateways: slots, minted sessions, tokens.
 
 use super::*;
-use crate::request::Granularity;
+use crate::request::{Granularity, OnLoss};
 use std::collections::HashSet;
 
 fn gateway() -> Gateway {
@@ -59,7 +59,20 @@ fn c01_c27_a_burn_never_gets_the_old_token_back() {
 }
 
 #[test]
-fn c07_what_is_held_has_a_session_of_its_own_at_each_origin() {
+fn b16_c41_the_next_token_follows_from_the_seed_and_not_from_the_hour() {
+    let ask = LeaseRequest::identity("account").on_loss(OnLoss::Move);
+    let tokens = |seed, hours: u64| -> Vec<String> {
+        let mut world = World::new(FleetConfig { seed, ..with(vec![slots(2)], 0) });
+        (0..10).map(|_| user(&world.pass(secs(3_600 * hours)).once(&ask, BLOCKED))).collect()
+    };
+    let first = tokens(7, 1);
+    assert_eq!(first.iter().collect::<HashSet<_>>().len(), 10);
+    assert_eq!(first, tokens(7, 5));
+    assert!(tokens(8, 1).iter().all(|token| !first.contains(token)));
+}
+
+#[test]
+fn a11_what_is_held_has_a_session_of_its_own_at_each_origin() {
     let mut world = world(slots(4));
     let ask = LeaseRequest::new("sku");
     let first = user(&world.once(&ask, Outcome::Ok));
@@ -116,7 +129,7 @@ fn digits_are_counted_out_and_never_collide() {
 }
 
 #[test]
-fn a_window_longer_than_the_session_lives_is_refused() {
+fn c03_a_window_longer_than_the_session_lives_is_refused() {
     let mut world = world(gateway().lifetime(secs(600)));
     world.once(&LeaseRequest::new("k").windowed(secs(600)), Outcome::Ok);
     for ask in [LeaseRequest::new("k").windowed(secs(601)), LeaseRequest::identity("k")] {
@@ -140,7 +153,7 @@ fn a_gateway_that_rotates_holds_nothing_and_burns_nothing() {
 }
 
 #[test]
-fn a_gateways_evidence_is_the_prior_of_its_exits() {
+fn c36_a_gateways_evidence_is_the_prior_of_its_exits() {
     let mut world = World::new(with(vec![slots(64)], 64));
     let is_listed = |grant: &Grant| grant.route.credential().is_none();
     for _ in 0..40 {
@@ -238,7 +251,7 @@ fn c01_a_full_table_forgets_windows_before_identities_and_what_was_burned() {
     let mut config = with(vec![slots(2)], 0);
     config.bounds.minted = 4;
     let mut world = World::new(config);
-    let identity = LeaseRequest::identity("account").on_loss(crate::request::OnLoss::Move);
+    let identity = LeaseRequest::identity("account").on_loss(OnLoss::Move);
     let burned = world.once(&identity, BLOCKED);
     let held = world.once(&identity, Outcome::Ok);
     assert_ne!(user(&burned), user(&held));

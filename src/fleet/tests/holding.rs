@@ -28,7 +28,7 @@ fn spread(world: &mut World, ask: impl Fn(usize) -> LeaseRequest) -> usize {
 }
 
 #[test]
-fn a06_per_request_holds_nothing_whoever_asks() {
+fn a06_a12_per_request_holds_nothing_whoever_asks() {
     for affinity in [Affinity::Key, Affinity::Worker, Affinity::Origin] {
         let mut world = World::of(50);
         assert!(spread(&mut world, |_| per(affinity)) > 10, "{affinity:?}");
@@ -48,7 +48,7 @@ fn a03_round_robin_takes_exact_turns_and_leaves_nobody_out() {
 }
 
 #[test]
-fn a03_a_window_is_held_per_key_worker_or_origin() {
+fn a03_c22_a_window_is_held_per_key_worker_or_origin() {
     let mut world = World::of(50);
     let key = |n: usize| LeaseRequest::new(format!("k{n}")).worker("w");
     assert_eq!(spread(&mut world, |_| windowed(Affinity::Key)), 1);
@@ -87,7 +87,7 @@ fn a03_a_window_of_the_whole_pool_takes_turns() {
 }
 
 #[test]
-fn a06_static_is_held_for_life_per_key_worker_or_origin() {
+fn a06_a12_static_is_held_for_life_per_key_worker_or_origin() {
     for affinity in [Affinity::Key, Affinity::Worker, Affinity::Origin] {
         let mut world = World::of(50);
         let first = exit_of(&mut world, "a.test", &fixed(affinity));
@@ -113,7 +113,7 @@ fn what_cannot_be_meant_is_named() {
 }
 
 #[test]
-fn a04_scope_is_its_own_axis() {
+fn a04_a11_scope_is_its_own_axis() {
     let mut world = World::of(50);
     let sites = |world: &mut World, ask: &LeaseRequest| {
         (0..20).map(|n| exit_of(world, &format!("{n}.test"), ask)).collect::<HashSet<_>>().len()
@@ -170,15 +170,21 @@ fn c05_a_lost_exit_moves_waits_or_fails_as_asked() {
 }
 
 #[test]
-fn c06_a_dead_exit_is_never_served_to_those_that_hold_it() {
-    for (ask, moves) in [(windowed(Affinity::Key), true), (fixed(Affinity::Key), false)] {
+fn c06_a_dead_exit_is_never_served_whoever_asks() {
+    let keep = [Affinity::Key, Affinity::Worker, Affinity::Origin];
+    let moves = keep.map(per).into_iter().chain(keep.map(windowed));
+    let moves =
+        moves.chain([per(Affinity::RoundRobin), windowed(Affinity::RoundRobin)]).map(|ask| (ask, true));
+    for (ask, moves) in moves.chain(keep.map(fixed).map(|ask| (ask, false))) {
         let mut world = World::of(5);
-        let held = exit_of(&mut world, "a.test", &ask);
-        world.fleet.pool.kill_for_test(held, world.now);
-        match world.at("a.test", &ask) {
-            Ok(grant) => assert!(moves && grant.receipt.exit != held),
-            Err(Refusal::NoUsableExit { counts, .. }) => assert!(!moves && counts.dead == 1),
-            Err(other) => panic!("{other:?}"),
+        let dead = exit_of(&mut world, "a.test", &ask);
+        world.fleet.pool.kill_for_test(dead, world.now);
+        for _ in 0..50 {
+            match world.at("a.test", &ask) {
+                Ok(grant) => assert!(moves && grant.receipt.exit != dead, "{ask:?}"),
+                Err(Refusal::NoUsableExit { counts, .. }) => assert!(!moves && counts.dead == 1, "{ask:?}"),
+                Err(other) => panic!("{other:?}"),
+            }
         }
     }
 }

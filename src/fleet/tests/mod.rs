@@ -1,5 +1,6 @@
 //! The fleet by its verbs, in virtual time.
 
+mod article;
 mod bounds;
 mod chaos;
 mod charges;

@@ -71,7 +71,7 @@ impl LeaseRequest {
 }
 
 #[test]
-fn ten_thousand_inputs_twice_decide_the_same() {
+fn a20_c21_c41_ten_thousand_inputs_twice_decide_the_same() {
     let first = run(7);
     assert_eq!(first, run(7));
     assert_ne!(first, run(8), "the seed matters");

@@ -3,7 +3,7 @@
 use super::*;
 use crate::verdict::{Switch, Why};
 
-fn verdict(world: &mut World, grant: &Grant, ask: &LeaseRequest, outcome: Outcome) -> Verdict {
+pub(super) fn verdict(world: &mut World, grant: &Grant, ask: &LeaseRequest, outcome: Outcome) -> Verdict {
     let mut ask = ask.clone();
     ask.trail.record(grant.receipt.exit, &outcome.into(), grant.receipt.charged);
     let question = RetryAsk {
@@ -18,7 +18,7 @@ fn verdict(world: &mut World, grant: &Grant, ask: &LeaseRequest, outcome: Outcom
 }
 
 #[test]
-fn a_blocked_request_goes_on_at_once_through_another_exit() {
+fn b19_c17_c24_a_blocked_request_goes_on_at_once_through_another_exit() {
     let mut world = World::of(2);
     let ask = LeaseRequest::per_request();
     let grant = world.once(&ask, BLOCKED);
@@ -29,7 +29,7 @@ fn a_blocked_request_goes_on_at_once_through_another_exit() {
 }
 
 #[test]
-fn with_no_other_exit_it_waits_in_line_within_its_patience() {
+fn c17_with_no_other_exit_it_waits_in_line_within_its_patience() {
     let mut world = World::of(1);
     let ask = LeaseRequest::per_request();
     let minute = limited(Some(60));

@@ -148,7 +148,10 @@ impl Reply {
     }
 
     fn into_response(mut self, method: &Method) -> Response<ReplyBody> {
-        let bare = self.status.is_informational()
+        // A tunnel has no body, and hyper sends nothing at all where a length is said.
+        let tunnel = method == Method::CONNECT && self.status.is_success();
+        let bare = tunnel
+            || self.status.is_informational()
             || matches!(self.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
         if !bare {
             self.headers.entry(CONTENT_LENGTH).or_insert_with(|| HeaderValue::from(self.body.len()));
