@@ -10,6 +10,7 @@ mod gates;
 mod gateways;
 mod holding;
 mod line;
+mod pool_of_one;
 mod replay;
 mod retries;
 
