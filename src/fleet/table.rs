@@ -1,7 +1,7 @@
 //! A snapshot as a table for people.
 
 use super::Snapshot;
-use crate::outcome::OutcomeCounts;
+use crate::outcome::{Multiplier, OutcomeCounts};
 use std::fmt;
 
 impl fmt::Display for Snapshot {
@@ -12,7 +12,7 @@ impl fmt::Display for Snapshot {
             "leases",
             format_args!("{}, {} out on {} exits", self.leases, self.in_flight, self.exits_in_use),
         )?;
-        row(f, "attempts per success", Multiplier(&self.outcomes))?;
+        row(f, "attempts per success", Maybe(self.outcomes.multiplier()))?;
         row(f, "outcomes", Outcomes(&self.outcomes))?;
         for origin in &self.origins {
             let rest = format_args!("heat {:.2}, {} benched", origin.heat, origin.benched);
@@ -86,20 +86,13 @@ impl fmt::Display for Outcomes<'_> {
 }
 
 /// With the word for its band.
-struct Multiplier<'a>(&'a OutcomeCounts);
+struct Maybe(Option<Multiplier>);
 
-impl fmt::Display for Multiplier<'_> {
+impl fmt::Display for Maybe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.retry_multiplier() {
+        match &self.0 {
             None => f.write_str("no success yet"),
-            Some(multiplier) => {
-                let band = match multiplier {
-                    m if m <= 1.2 => "healthy",
-                    m if m <= 1.5 => "more than the usual few second tries",
-                    _ => "asking too hard: lower the fleet's concurrency, not single backoffs",
-                };
-                write!(f, "{multiplier:.3}, {band}")
-            }
+            Some(multiplier) => multiplier.fmt(f),
         }
     }
 }

@@ -15,6 +15,7 @@ mod connection;
 mod counts;
 mod evidence;
 mod failure;
+mod multiplier;
 mod retry_after;
 
 #[cfg(test)]
@@ -24,6 +25,7 @@ pub use connection::Connection;
 pub use counts::OutcomeCounts;
 pub use evidence::{Evidence, Seen};
 pub use failure::{Failure, Phase};
+pub use multiplier::{Band, Multiplier};
 pub use retry_after::RetryAfter;
 
 use http::StatusCode;
