@@ -8,7 +8,7 @@ mod tests;
 
 pub use receipt::Release;
 pub(crate) use receipt::{Grant, Refusal, RetryAsk};
-pub use snapshot::{ExitCounts, OriginSnapshot, PairSnapshot, RefusalCounts, Snapshot};
+pub use snapshot::{ExitCounts, OriginSnapshot, OriginTotals, PairSnapshot, RefusalCounts, Snapshot};
 
 pub(crate) use crate::pool::{Bounds, Member, Notice};
 pub use crate::pool::{Reason, Receipt};

@@ -17,14 +17,16 @@ pub struct Snapshot {
     pub in_flight: u32,
     /// Distinct exits with a lease out now.
     pub exits_in_use: u32,
-    /// Leases given since the scheduler was built.
+    /// Leases given since the scheduler was built: those of all origins together.
     pub leases: u64,
-    /// Outcomes of all origins together.
+    /// Outcomes of all origins together, since the scheduler was built.
     pub outcomes: OutcomeCounts,
     /// Leases refused, by reason.
     pub refusals: RefusalCounts,
     /// Each origin, most attempts first.
     pub origins: Vec<OriginSnapshot>,
+    /// The origins that had to be forgotten for others (65,536 are known at once): what they had counted.
+    pub forgotten: OriginTotals,
     /// The hottest pairs, hottest first; at most ten.
     pub hottest: Vec<PairSnapshot>,
     /// Refusals by origins that could not be remembered, because the table of pairs was full of pairs that rest.
@@ -39,6 +41,7 @@ impl Snapshot {
         let census = pool.census();
         let origin = |facts: crate::pool::OriginFacts<'_>| OriginSnapshot {
             origin: facts.name.clone(),
+            leases: facts.leases,
             outcomes: facts.counts,
             heat: facts.heat,
             benched: facts.benched,
@@ -61,11 +64,17 @@ impl Snapshot {
                 dead: census.dead,
                 quarantined: census.quarantined,
                 stopped: census.stopped,
+                sessions: census.sessions,
             },
             exits_in_use: census.in_use,
             uncooled: census.uncooled,
             outcomes: census.outcomes,
             origins,
+            forgotten: OriginTotals {
+                origins: census.gone.origins,
+                leases: census.gone.leases,
+                outcomes: census.gone.counts,
+            },
             hottest: pairs.into_iter().take(HOTTEST).map(pair).collect(),
             ..Self::default()
         }
@@ -76,7 +85,7 @@ impl Snapshot {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct ExitCounts {
-    /// All of them.
+    /// Listed exits, and the slots of gateways.
     pub total: u32,
     /// Unreachable for every origin.
     pub dead: u32,
@@ -84,6 +93,8 @@ pub struct ExitCounts {
     pub quarantined: u32,
     /// With a login that is stopped.
     pub stopped: u32,
+    /// Sessions of gateways that are held, or in use, by one holder alone. They are minted for it, and not among the `total`.
+    pub sessions: u32,
 }
 
 /// Leases refused, by reason.
@@ -108,12 +119,26 @@ pub struct RefusalCounts {
 pub struct OriginSnapshot {
     /// The site.
     pub origin: Origin,
+    /// Leases given for it.
+    pub leases: u64,
     /// Its outcomes.
     pub outcomes: OutcomeCounts,
     /// Recent block rate over all exits, 0 to 1.
     pub heat: f32,
     /// Exits that rest at this origin, or are on trial there.
     pub benched: u32,
+}
+
+/// Some origins together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct OriginTotals {
+    /// How many times an origin was forgotten.
+    pub origins: u64,
+    /// Leases given for them.
+    pub leases: u64,
+    /// Their outcomes.
+    pub outcomes: OutcomeCounts,
 }
 
 /// One pair of exit and origin.

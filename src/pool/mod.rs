@@ -211,6 +211,7 @@ impl Pool {
         }
         if let Some(record) = self.origins.get_mut(origin) {
             record.in_flight += 1;
+            record.leases += 1;
             record.last_used = now;
         }
         Some((route, entry))

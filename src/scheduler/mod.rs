@@ -50,5 +50,5 @@ pub(crate) use attempt::Attempt;
 pub(crate) use handle::Hold;
 
 pub use crate::fleet::{
-    ExitCounts, OriginSnapshot, PairSnapshot, Reason, Receipt, RefusalCounts, Release, Snapshot,
+    ExitCounts, OriginSnapshot, OriginTotals, PairSnapshot, Reason, Receipt, RefusalCounts, Release, Snapshot,
 };

@@ -186,6 +186,8 @@ fn nothing_leaks_and_nothing_wedges() {
         let mut world = live(&mut Dice(round));
         let snapshot = world.snapshot();
         assert_eq!((snapshot.in_flight, snapshot.exits_in_use), (0, 0), "round {round}");
+        let leases: u64 = snapshot.origins.iter().map(|origin| origin.leases).sum();
+        assert_eq!(snapshot.leases, leases + snapshot.forgotten.leases, "round {round}");
         world.pass(secs(86_400));
         world.fleet.resume(world.now);
         for origin in 0..7 {

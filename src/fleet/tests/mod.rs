@@ -5,6 +5,7 @@ mod chaos;
 mod charges;
 mod choice;
 mod domains;
+mod figures;
 mod gates;
 mod gateways;
 mod holding;

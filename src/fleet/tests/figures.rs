@@ -1,0 +1,95 @@
+//! What the fleet says of itself: counters, the gauge of exits in use.
+
+use super::*;
+
+fn per() -> LeaseRequest {
+    LeaseRequest::per_request()
+}
+
+#[test]
+fn a25_leases_and_reports_are_counted_by_origin_and_in_all() {
+    let mut world = World::of(10);
+    for (origin, outcome, count) in [
+        ("a.test", Outcome::Ok, 5),
+        ("a.test", BLOCKED, 1),
+        ("b.test", Outcome::Ok, 2),
+        ("b.test", limited(None), 1),
+    ] {
+        for _ in 0..count {
+            let grant = world.at(origin, &per()).unwrap();
+            world.finish(&grant, outcome);
+        }
+    }
+    world.at("b.test", &per()).unwrap();
+    let snapshot = world.snapshot();
+    assert_eq!((snapshot.leases, snapshot.outcomes.total()), (10, 9), "one is still out");
+    let [a, b] = &snapshot.origins[..] else { panic!("two origins: {snapshot:?}") };
+    assert_eq!((a.origin.as_str(), a.leases, a.outcomes.ok, a.outcomes.blocked), ("a.test", 6, 5, 1));
+    assert_eq!((b.origin.as_str(), b.leases, b.outcomes.ok, b.outcomes.rate_limited), ("b.test", 4, 2, 1));
+    assert_eq!(snapshot.forgotten, OriginTotals::default());
+}
+
+#[test]
+fn a25_the_counters_are_bounded_and_no_total_shrinks() {
+    let bounds = Bounds { origins: 4, ..Bounds::default() };
+    let mut world = World::new(FleetConfig { bounds, ..config(3) });
+    for round in 1..=100 {
+        let grant = world.pass(secs(1)).at(&format!("{round}.test"), &per()).unwrap();
+        world.finish(&grant, Outcome::Ok);
+        let snapshot = world.snapshot();
+        assert!(snapshot.origins.len() <= 4);
+        assert_eq!((snapshot.leases, snapshot.outcomes.ok), (round, round));
+    }
+    let snapshot = world.snapshot();
+    let forgotten = snapshot.forgotten;
+    assert_eq!((forgotten.origins, forgotten.leases, forgotten.outcomes.ok), (96, 96, 96));
+    assert_eq!(snapshot.origins.iter().map(|origin| origin.leases).sum::<u64>(), 4);
+}
+
+#[test]
+fn a25_exits_in_use_are_distinct_from_lease_to_release() {
+    let mut world = World::of(2);
+    let in_use = |world: &World| world.snapshot().exits_in_use;
+    let held = LeaseRequest::new("k");
+    let (one, again) = (world.lease(&held), world.lease(&held));
+    assert_eq!((one.receipt.exit == again.receipt.exit, in_use(&world)), (true, 1), "two leases of one exit");
+    let other = world.at("b.test", &LeaseRequest::identity("x").exclusive()).unwrap();
+    assert_ne!(other.receipt.exit, one.receipt.exit);
+    assert_eq!(in_use(&world), 2, "whatever the origin");
+    world.report(&one, Outcome::Ok);
+    assert_eq!(in_use(&world), 2, "a report ends no lease");
+    world.end(&one);
+    assert_eq!(in_use(&world), 2);
+    world.end(&again);
+    world.finish(&other, REFUSED);
+    assert_eq!(in_use(&world), 0);
+}
+
+#[test]
+fn a25_a_held_session_of_a_gateway_is_an_exit_in_use_and_listed_while_it_lives() {
+    let gateway = Gateway::parse("http://user-{session}:pw@gw.test:7000").unwrap();
+    let gateway = gateway.sessions(NonZeroU32::new(4).unwrap());
+    let mut world = World::new(FleetConfig { exits: Vec::new(), gateways: vec![gateway], ..config(1) });
+    let counts = |world: &World| {
+        let snapshot = world.snapshot();
+        (snapshot.exits.total, snapshot.exits.sessions, snapshot.exits_in_use)
+    };
+    assert_eq!(counts(&world), (4, 0, 0));
+    let (held, ask) = (world.lease(&LeaseRequest::new("k")), LeaseRequest::new("k"));
+    assert_eq!(counts(&world), (4, 1, 1));
+    let slot = world.lease(&per());
+    assert_eq!(counts(&world), (4, 1, 2));
+    world.finish(&held, Outcome::Ok);
+    world.finish(&slot, Outcome::Ok);
+    assert_eq!(counts(&world), (4, 1, 0), "it is held, and nobody rides it");
+    // A burn retires the session, but not under the lease that still rides it.
+    let (burns, rides) = (world.lease(&ask), world.lease(&ask));
+    world.finish(&burns, BLOCKED);
+    let next = world.lease(&ask);
+    assert_ne!(next.receipt.exit, rides.receipt.exit);
+    assert_eq!(counts(&world), (4, 2, 2));
+    world.end(&rides);
+    assert_eq!(counts(&world), (4, 1, 1));
+    world.end(&next);
+    assert_eq!(counts(&world), (4, 1, 0));
+}
