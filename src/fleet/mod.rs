@@ -1,5 +1,6 @@
 //! The fleet: every worker that shares a scheduler, as one set of decisions. Pure: `now` comes in, values go out.
 
+mod multiplier;
 mod receipt;
 mod snapshot;
 mod table;
@@ -57,6 +58,7 @@ pub(crate) struct Fleet {
     leases: u64,
     /// Counter of the draws for retries.
     retries: u64,
+    meter: multiplier::Meter,
 }
 
 impl Fleet {
@@ -77,6 +79,7 @@ impl Fleet {
             refusals: RefusalCounts::default(),
             leases: 0,
             retries: 0,
+            meter: multiplier::Meter::default(),
         }
     }
 
@@ -163,7 +166,9 @@ impl Fleet {
         amends: Option<&Evidence>,
     ) {
         self.pool.tick(now);
-        self.pool.charge(now, receipt, evidence, amends);
+        if self.pool.charge(now, receipt, evidence, amends) {
+            self.measure(now, receipt.at.1, evidence, amends);
+        }
     }
 
     /// Once per lease: its guard sees to that. `evidence` is what it reported last.
@@ -245,18 +250,16 @@ impl Fleet {
     }
 
     /// What the owner should know of, oldest first.
-    pub(crate) fn poll_notice(&mut self) -> Option<(Notice, ExitId)> {
-        let notice = self.pool.poll_notice()?;
-        let (Notice::CredentialStopped { by, .. }
-        | Notice::CredentialResumed { by }
-        | Notice::GatewayHeld { by }) = notice;
-        Some((notice, by))
+    #[inline]
+    pub(crate) fn take_notices(&mut self) -> Option<Vec<Notice>> {
+        self.pool.take_notices()
     }
 
     pub(crate) fn snapshot(&self, now: Time) -> Snapshot {
         let mut snapshot = Snapshot::of(&self.pool, now);
         snapshot.in_flight = u32::try_from(self.out).unwrap_or(u32::MAX);
         snapshot.leases = self.leases;
+        (snapshot.lately, snapshot.alarm) = (self.meter.lately(), self.meter.alarm());
         snapshot.refusals = self.refusals;
         snapshot
     }

@@ -2,7 +2,7 @@
 
 use crate::error::UnusableCounts;
 use crate::exit::ExitId;
-use crate::outcome::OutcomeCounts;
+use crate::outcome::{Multiplier, OutcomeCounts};
 use crate::pool::Pool;
 use crate::request::{Origin, Time};
 use std::time::Duration;
@@ -21,6 +21,13 @@ pub struct Snapshot {
     pub leases: u64,
     /// Outcomes of all origins together, since the scheduler was built.
     pub outcomes: OutcomeCounts,
+    /// The retry multiplier of all outcomes since the scheduler was built; `None` while nothing is known.
+    pub multiplier: Option<Multiplier>,
+    /// The retry multiplier of the last 5 s that ended, or of as long as it took to make 20 attempts; `None` until then.
+    pub lately: Option<Multiplier>,
+    /// The fleet asks too hard: in two such ticks in a row the multiplier was surely above 1.5 (by the lower bound of the
+    /// failed share, one-sided 95 %), and has not been at 1.2 or less in three in a row since.
+    pub alarm: bool,
     /// Leases refused, by reason.
     pub refusals: RefusalCounts,
     /// Each origin, most attempts first.
@@ -69,6 +76,7 @@ impl Snapshot {
             exits_in_use: census.in_use,
             uncooled: census.uncooled,
             outcomes: census.outcomes,
+            multiplier: census.outcomes.multiplier(),
             origins,
             forgotten: OriginTotals {
                 origins: census.gone.origins,

@@ -12,7 +12,7 @@ impl fmt::Display for Snapshot {
             "leases",
             format_args!("{}, {} out on {} exits", self.leases, self.in_flight, self.exits_in_use),
         )?;
-        row(f, "attempts per success", Maybe(self.outcomes.multiplier()))?;
+        row(f, "attempts per success", Maybe(self.multiplier))?;
         row(f, "outcomes", Outcomes(&self.outcomes))?;
         for origin in &self.origins {
             let rest = format_args!("heat {:.2}, {} benched", origin.heat, origin.benched);

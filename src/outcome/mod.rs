@@ -167,6 +167,24 @@ impl Outcome {
         matches!(self, Self::Ok)
     }
 
+    /// Whether the attempt counts in the retry multiplier, and as a success; as [`OutcomeCounts::attempts`] has it.
+    #[inline]
+    pub(crate) const fn success(&self) -> Option<bool> {
+        match self {
+            Self::Ok => Some(true),
+            Self::RateLimited { .. }
+            | Self::Blocked { .. }
+            | Self::ProxyError { .. }
+            | Self::OriginError { .. }
+            | Self::Interrupted { .. } => Some(false),
+            Self::GatewayOverloaded { .. }
+            | Self::AuthError { .. }
+            | Self::TargetDenied
+            | Self::TargetUnreachable
+            | Self::Fatal => None,
+        }
+    }
+
     /// The outcome's name in logs and metrics: one of a closed set.
     #[must_use]
     pub const fn name(&self) -> &'static str {

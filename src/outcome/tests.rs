@@ -91,6 +91,8 @@ fn every_outcome_has_a_count_of_its_name() {
         *counts.of(&outcome) += 1;
         let counted: Vec<_> = counts.named().into_iter().filter(|(_, count)| *count > 0).collect();
         assert_eq!(counted, [(outcome.name(), 1)]);
+        assert_eq!(counts.attempts() == 1, outcome.success().is_some());
+        assert_eq!(counts.ok == 1, outcome.success() == Some(true));
     }
 }
 

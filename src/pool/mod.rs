@@ -12,6 +12,7 @@ mod exits;
 mod gate;
 mod heat;
 mod ix;
+mod notice;
 mod operate;
 mod origins;
 mod pairs;
@@ -38,9 +39,10 @@ use bindings::Bindings;
 use bits::Bits;
 use exits::ExitRecord;
 use gate::State;
+pub(crate) use notice::Notice;
+use notice::Notices;
 use origins::Origins;
 use pairs::{Pair, Pairs};
-pub(crate) use parents::Notice;
 use parents::Parents;
 use table::ExitTable;
 use timers::{Due, Timers};
@@ -310,8 +312,17 @@ impl Pool {
         Some(out)
     }
 
-    pub(crate) fn poll_notice(&mut self) -> Option<Notice> {
-        self.notices.0.pop_front()
+    #[inline]
+    pub(crate) fn take_notices(&mut self) -> Option<Vec<Notice>> {
+        self.notices.take()
+    }
+
+    pub(crate) fn notify(&mut self, notice: Notice) {
+        self.notices.push(notice);
+    }
+
+    pub(crate) fn name(&self, origin: OriginIx) -> Option<Origin> {
+        self.origins.get(origin).map(|record| record.name.clone())
     }
 
     #[cfg(test)]
@@ -323,20 +334,6 @@ impl Pool {
 
     pub(crate) const fn seed(&self) -> u64 {
         self.seed
-    }
-}
-
-/// At most a few hundred notices that nobody has read yet.
-#[derive(Default)]
-struct Notices(std::collections::VecDeque<Notice>);
-
-impl Notices {
-    fn push(&mut self, notice: Notice) {
-        const MOST: usize = 256;
-        if self.0.len() == MOST {
-            self.0.pop_front();
-        }
-        self.0.push_back(notice);
     }
 }
 

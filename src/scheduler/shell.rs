@@ -119,14 +119,10 @@ impl Scheduler {
             let mut fleet = self.fleet();
             let now = self.now();
             let out = verb(&mut fleet, now);
-            let mut notices = Vec::new();
-            while let Some(notice) = fleet.poll_notice() {
-                notices.push(notice);
-            }
-            (out, notices)
+            (out, fleet.take_notices())
         };
-        for (notice, exit) in notices {
-            events::noticed(notice, exit);
+        if let Some(notices) = notices {
+            notices.into_iter().for_each(events::noticed);
         }
         out
     }

@@ -1,5 +1,6 @@
 //! The fleet by its verbs, in virtual time.
 
+mod alarm;
 mod bounds;
 mod chaos;
 mod charges;
