@@ -11,8 +11,8 @@ pub use receipt::Release;
 pub(crate) use receipt::{Grant, Refusal, RetryAsk};
 pub use snapshot::{ExitCounts, OriginSnapshot, OriginTotals, PairSnapshot, RefusalCounts, Snapshot};
 
+pub use crate::pool::{BlockedSpread, ExitBlocks, Reason, Receipt, SpreadVerdict};
 pub(crate) use crate::pool::{Bounds, Member, Notice};
-pub use crate::pool::{Reason, Receipt};
 
 use crate::draw::{Stream, draw};
 use crate::exit::{Exit, ExitId, Gateway};

@@ -3,7 +3,7 @@
 use crate::error::UnusableCounts;
 use crate::exit::ExitId;
 use crate::outcome::{Multiplier, OutcomeCounts};
-use crate::pool::Pool;
+use crate::pool::{BlockedSpread, Pool};
 use crate::request::{Origin, Time};
 use std::time::Duration;
 
@@ -52,6 +52,7 @@ impl Snapshot {
             outcomes: facts.counts,
             heat: facts.heat,
             benched: facts.benched,
+            spread: facts.spread,
         };
         let mut origins: Vec<_> = pool.origin_facts(now).map(origin).collect();
         origins.sort_by(|a, b| {
@@ -135,6 +136,9 @@ pub struct OriginSnapshot {
     pub heat: f32,
     /// Exits that rest at this origin, or are on trial there.
     pub benched: u32,
+    /// How its blocks spread over exits; `None` if nothing was blocked within the last 30 to 60 s, or more than 256 origins
+    /// are blocked at once, or it was through gateways that rotate by themselves alone, where nobody knows the exit.
+    pub spread: Option<BlockedSpread>,
 }
 
 /// Some origins together.

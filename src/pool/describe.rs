@@ -5,6 +5,7 @@ use super::exits::ExitRecord;
 use super::gate::State;
 use super::origins::Gone;
 use super::parents::Parent;
+use super::spread::BlockedSpread;
 use crate::exit::ExitId;
 use crate::outcome::OutcomeCounts;
 use crate::request::{Origin, Time};
@@ -30,6 +31,7 @@ pub(crate) struct OriginFacts<'a> {
     pub(crate) counts: OutcomeCounts,
     pub(crate) heat: f32,
     pub(crate) benched: u32,
+    pub(crate) spread: Option<BlockedSpread>,
 }
 
 pub(crate) struct PairFacts<'a> {
@@ -68,6 +70,7 @@ impl Pool {
             counts: record.counts,
             heat: record.heat.prior(now),
             benched: record.benched.len(),
+            spread: self.spreads.figure(record.spread, now),
         })
     }
 

@@ -21,6 +21,7 @@ mod reason;
 mod receipt;
 mod ring;
 mod slab;
+mod spread;
 mod table;
 mod timers;
 mod unusable;
@@ -33,6 +34,7 @@ pub use reason::Reason;
 pub(crate) use receipt::LeaseId;
 pub use receipt::Receipt;
 use slab::Slot;
+pub use spread::{BlockedSpread, ExitBlocks, SpreadVerdict};
 pub(crate) use table::Member;
 
 use bindings::Bindings;
@@ -44,6 +46,7 @@ use notice::Notices;
 use origins::Origins;
 use pairs::{Pair, Pairs};
 use parents::Parents;
+use spread::Spreads;
 use table::ExitTable;
 use timers::{Due, Timers};
 
@@ -96,6 +99,7 @@ pub(crate) struct Pool {
     turn: u32,
     dead: BTreeSet<(Time, ExitIx)>,
     origins: Origins,
+    spreads: Spreads,
     pairs: Pairs,
     bindings: Bindings,
     timers: Timers,
@@ -145,6 +149,7 @@ impl Pool {
             turn: 0,
             dead: BTreeSet::new(),
             origins: Origins::new(bounds.origins),
+            spreads: Spreads::new(),
             pairs: Pairs::new(bounds.pairs),
             bindings: Bindings::new(bounds.bindings),
             timers: Timers::default(),

@@ -2,7 +2,7 @@
 
 use super::bits::Bits;
 use super::heat::Heat;
-use super::ix::{ExitIx, GatewayIx, OriginIx};
+use super::ix::{ExitIx, GatewayIx, OriginIx, SpreadIx};
 use super::slab::Slab;
 use crate::draw;
 use crate::outcome::OutcomeCounts;
@@ -36,6 +36,8 @@ pub(crate) struct OriginRecord {
     pub(super) heat: Heat,
     /// The same for each gateway's exits alone: the prior of theirs. Empty until one has been used.
     pub(super) gateways: Vec<Heat>,
+    /// Where its blocks are counted by exit, if it has had some lately.
+    pub(super) spread: Option<SpreadIx>,
     /// Exits whose pair admits nobody.
     pub(super) benched: Bits,
     /// When each resting pair's rest is over.
@@ -114,6 +116,7 @@ impl Origins {
             counts: OutcomeCounts::default(),
             heat: Heat::COLD,
             gateways: Vec::new(),
+            spread: None,
             benched: Bits::default(),
             resting: BTreeSet::new(),
             in_flight: 0,

@@ -50,5 +50,6 @@ pub(crate) use attempt::Attempt;
 pub(crate) use handle::Hold;
 
 pub use crate::fleet::{
-    ExitCounts, OriginSnapshot, OriginTotals, PairSnapshot, Reason, Receipt, RefusalCounts, Release, Snapshot,
+    BlockedSpread, ExitBlocks, ExitCounts, OriginSnapshot, OriginTotals, PairSnapshot, Reason, Receipt,
+    RefusalCounts, Release, Snapshot, SpreadVerdict,
 };

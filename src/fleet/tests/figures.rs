@@ -93,3 +93,83 @@ fn a25_a_held_session_of_a_gateway_is_an_exit_in_use_and_listed_while_it_lives()
     world.end(&next);
     assert_eq!(counts(&world), (4, 1, 0));
 }
+
+/// `attempts` without anything held, one in 100 ms, ten at once; those through each exit are blocked at its own rate.
+fn blocked_at(world: &mut World, attempts: u64, rate: impl Fn(ExitId) -> f64) {
+    use crate::draw::{mix, unit};
+    let mut out = std::collections::VecDeque::new();
+    for attempt in 0..attempts {
+        if let Ok(grant) = world.pass(Duration::from_millis(100)).at("a.test", &per()) {
+            out.push_back(grant);
+        }
+        if out.len() == 10 || attempt + 1 == attempts {
+            let Some(grant) = out.pop_front() else { continue };
+            let blocked = unit(mix(mix(attempt) ^ 5)) < rate(grant.receipt.exit);
+            world.finish(&grant, if blocked { BLOCKED } else { Outcome::Ok });
+        }
+    }
+    out.iter().for_each(|grant| world.finish(grant, Outcome::Ok));
+}
+
+#[test]
+fn a27_a_snapshot_says_that_the_pattern_is_refused_and_only_after_two_windows() {
+    let mut confirmed = 0;
+    for seed in 0..10 {
+        let mut world = World::new(FleetConfig { seed, ..config(200) });
+        blocked_at(&mut world, 500, |_| 0.3);
+        let early = world.snapshot().origins[0].spread.clone().unwrap();
+        assert!(!early.confirmed && !early.to_string().contains("pattern"), "{early}");
+        blocked_at(&mut world, 500, |_| 0.3);
+        let spread = world.snapshot().origins[0].spread.clone().unwrap();
+        assert_ne!(spread.verdict, SpreadVerdict::Pool, "{spread}");
+        assert_eq!(spread.confirmed, spread.to_string().starts_with("pattern: "), "{spread}");
+        confirmed += u32::from(spread.confirmed);
+    }
+    assert!(confirmed >= 8, "{confirmed} of 10");
+}
+
+#[test]
+fn a26_a27_a_snapshot_never_takes_a_bad_pool_for_a_pattern() {
+    for bad in [2, 3, 5] {
+        let mut world = World::of(200);
+        for step in 0..40 {
+            blocked_at(&mut world, 50, |exit| if exit.as_u64() % bad == 0 { 0.9 } else { 0.0 });
+            let Some(spread) = world.snapshot().origins[0].spread.clone() else { continue };
+            assert_ne!(spread.verdict, SpreadVerdict::Pattern, "1 in {bad} bad, step {step}: {spread}");
+        }
+    }
+}
+
+#[test]
+fn a27_only_blocks_of_this_origin_count_and_not_those_behind_a_gateway_that_rotates() {
+    let gateways = vec![Gateway::rotating("http://user:pw@gw.test:7001").unwrap()];
+    let mut world = World::new(FleetConfig { exits: Vec::new(), gateways, ..config(1) });
+    (0..200).for_each(|_| {
+        world.once(&per(), BLOCKED);
+    });
+    assert_eq!(world.snapshot().origins[0].spread, None, "nobody knows which exit it was");
+    let mut world = World::of(100);
+    for outcome in [Outcome::Ok, BLOCKED, Outcome::Ok, limited(None), REFUSED] {
+        world.once(&per(), outcome);
+    }
+    let other = world.at("b.test", &per()).unwrap();
+    world.finish(&other, Outcome::Ok);
+    let snapshot = world.snapshot();
+    let spread = snapshot.origins[0].spread.clone().unwrap();
+    assert_eq!((spread.attempts, spread.blocked, spread.z), (2, 1, None), "from its first block on");
+    assert_eq!(snapshot.origins[1].spread, None);
+}
+
+#[test]
+fn a27_a_page_that_turns_out_to_be_a_block_is_counted_as_one() {
+    let mut world = World::of(2);
+    let grants = [world.lease(&per()), world.lease(&per())];
+    grants.iter().for_each(|grant| world.report(grant, Outcome::Ok));
+    let spread = |world: &World| world.snapshot().origins[0].spread.clone();
+    assert_eq!(spread(&world), None);
+    world.report(&grants[0], BLOCKED);
+    let said = spread(&world).unwrap();
+    assert_eq!((said.attempts, said.blocked), (1, 1));
+    world.report(&grants[0], Outcome::Ok);
+    assert_eq!(spread(&world), None, "it was none after all");
+}
