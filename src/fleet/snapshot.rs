@@ -8,9 +8,16 @@ use crate::request::{Origin, Time};
 use std::time::Duration;
 
 /// The state of the fleet at one moment. As data here; printed with `{}` it is a table to read.
+///
+/// With the feature `serde` it can be serialised, under the names that its fields have here: exits and origins as strings, bands
+/// and verdicts as words in lower case, durations in seconds, and no time of day. No login is in it.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Snapshot {
+    /// How old the scheduler is: what the counters are counts of. Seconds, where it is serialised.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "seconds"))]
+    pub age: Duration,
     /// The exits by state.
     pub exits: ExitCounts,
     /// Leases out now.
@@ -67,6 +74,7 @@ impl Snapshot {
             cooling: facts.cooling,
         };
         Self {
+            age: now.since(Time::ZERO),
             exits: ExitCounts {
                 total: census.total,
                 dead: census.dead,
@@ -92,6 +100,7 @@ impl Snapshot {
 
 /// Exits by state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ExitCounts {
     /// Listed exits, and the slots of gateways.
@@ -108,6 +117,7 @@ pub struct ExitCounts {
 
 /// Leases refused, by reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct RefusalCounts {
     /// No exit was usable.
@@ -124,6 +134,7 @@ pub struct RefusalCounts {
 
 /// One origin.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct OriginSnapshot {
     /// The site.
@@ -143,6 +154,7 @@ pub struct OriginSnapshot {
 
 /// Some origins together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct OriginTotals {
     /// How many times an origin was forgotten.
@@ -155,6 +167,7 @@ pub struct OriginTotals {
 
 /// One pair of exit and origin.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct PairSnapshot {
     /// The exit.
@@ -163,6 +176,12 @@ pub struct PairSnapshot {
     pub origin: Origin,
     /// Recent block rate, 0 to 1.
     pub heat: f32,
-    /// How long it still rests; zero if it does not.
+    /// How long it still rests; zero if it does not. Seconds, where it is serialised.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "seconds"))]
     pub cooling: Duration,
+}
+
+#[cfg(feature = "serde")]
+fn seconds<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(duration.as_secs_f64())
 }

@@ -5,6 +5,7 @@ use std::ops::AddAssign;
 
 /// Attempts by outcome. Each attempt is counted once, under what it showed last: a late amendment moves it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct OutcomeCounts {
     /// The origin answered.

@@ -7,6 +7,7 @@ const LEAST: u64 = 20;
 
 /// How a retry multiplier reads.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Band {
     /// Up to 1.2: the usual second tries.
@@ -42,6 +43,7 @@ impl fmt::Display for Band {
 /// Attempts per success. Attempts that failed for the request, the target, the gateway or the login do not count: no
 /// concurrency would cure them.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Multiplier {
     /// Attempts that count.

@@ -9,6 +9,7 @@ const WORST: usize = 3;
 
 /// What the blocks of an origin point at.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum SpreadVerdict {
     /// Some exits are blocked more than others: the pool. Other exits help.
@@ -22,6 +23,7 @@ pub enum SpreadVerdict {
 
 /// An exit's part in the blocks of an origin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ExitBlocks {
     /// The exit.
@@ -38,6 +40,7 @@ pub struct ExitBlocks {
 /// reservation only when two windows of 30 s in a row and the figures since say the same. Where each key holds an exit of its
 /// own, a block of the key and one of the exit look the same.
 #[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct BlockedSpread {
     /// Attempts that the origin served or blocked.
