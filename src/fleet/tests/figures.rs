@@ -173,3 +173,52 @@ fn a27_a_page_that_turns_out_to_be_a_block_is_counted_as_one() {
     world.report(&grants[0], Outcome::Ok);
     assert_eq!(spread(&world), None, "it was none after all");
 }
+
+#[test]
+fn a25_the_table_has_every_figure_and_no_heat_where_nothing_was_refused() {
+    let gateway = Gateway::parse("http://user-{session}:pw@gw.test:7000").unwrap();
+    let mut world = World::new(FleetConfig { gateways: vec![gateway], ..config(20) });
+    for (origin, outcome, count) in [
+        ("fine.test", Outcome::Ok, 8),
+        ("shop-with-a-long-name.test", Outcome::Ok, 30),
+        ("shop.test", BLOCKED, 1),
+    ] {
+        for _ in 0..count {
+            let grant = world.at(origin, &per()).unwrap();
+            world.finish(&grant, outcome);
+        }
+    }
+    for key in 0..40 {
+        let grant = world.at("held.test", &LeaseRequest::new(key.to_string())).unwrap();
+        world.finish(&grant, Outcome::Ok);
+    }
+    let snapshot = world.snapshot();
+    let sessions = snapshot.exits.sessions;
+    assert!(sessions > 20, "most hold one: {sessions}");
+    let table = snapshot.to_string();
+    for line in [
+        "exits                 276\n",
+        &format!("held sessions         {sessions}\n"),
+        "leases                79, 0 out on 0 exits\n",
+        "  fine.test           8 leases: ok 8\n",
+        "  shop-with-a-long-name.test 30 leases: ok 30\n",
+        "  shop.test           1 leases: blocked 1; heat 0.14; 1 resting\n",
+        "    blocks            1 of 1 attempts on 1 exits blocked, too few to say more\n",
+    ] {
+        assert!(table.contains(line), "{line:?} is not in\n{table}");
+    }
+    assert!(!table.contains("benched") && !table.contains("alarm"), "{table}");
+}
+
+#[test]
+fn a25_the_table_of_many_origins_is_still_a_table() {
+    let bounds = Bounds { origins: 50, ..Bounds::default() };
+    let mut world = World::new(FleetConfig { bounds, ..config(3) });
+    for round in 0..60 {
+        let grant = world.at(&format!("{round}.test"), &per()).unwrap();
+        world.finish(&grant, Outcome::Ok);
+    }
+    let table = world.snapshot().to_string();
+    assert_eq!(table.lines().filter(|line| line.contains(".test ")).count(), 32);
+    assert!(table.contains("  28 others           28 leases: ok 28\n"), "{table}");
+}
