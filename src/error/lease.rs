@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 /// Why each exit of the pool could not serve.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct UnusableCounts {
     /// Unreachable for every origin.

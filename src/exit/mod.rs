@@ -65,6 +65,14 @@ impl fmt::Display for ExitId {
     }
 }
 
+/// As a string, as it is printed.
+#[cfg(feature = "serde")]
+impl serde::Serialize for ExitId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 impl fmt::Debug for ExitId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -1,6 +1,7 @@
 //! The fleet: every worker that shares a scheduler, as one set of decisions. Pure: `now` comes in, values go out.
 
 mod line;
+mod multiplier;
 mod receipt;
 mod snapshot;
 mod table;
@@ -11,11 +12,11 @@ mod waiting;
 pub(crate) use line::Ticket;
 pub use receipt::Release;
 pub(crate) use receipt::{Grant, Refusal, RetryAsk};
-pub use snapshot::{ExitCounts, OriginSnapshot, PairSnapshot, RefusalCounts, Snapshot};
+pub use snapshot::{ExitCounts, OriginSnapshot, OriginTotals, PairSnapshot, RefusalCounts, Snapshot};
 pub(crate) use waiting::{Reached, State, Turn};
 
+pub use crate::pool::{BlockedSpread, ExitBlocks, Reason, Receipt, SpreadVerdict};
 pub(crate) use crate::pool::{Bounds, Member, Notice};
-pub use crate::pool::{Reason, Receipt};
 
 use line::Line;
 
@@ -68,6 +69,7 @@ pub(crate) struct Fleet {
     leases: u64,
     /// Counter of the draws for retries.
     retries: u64,
+    meter: multiplier::Meter,
 }
 
 impl Fleet {
@@ -91,6 +93,7 @@ impl Fleet {
             refusals: RefusalCounts::default(),
             leases: 0,
             retries: 0,
+            meter: multiplier::Meter::default(),
         }
     }
 
@@ -185,7 +188,9 @@ impl Fleet {
         amends: Option<&Evidence>,
     ) {
         self.pool.tick(now);
-        self.pool.charge(now, receipt, evidence, amends);
+        if self.pool.charge(now, receipt, evidence, amends) {
+            self.measure(now, receipt.at.1, evidence, amends);
+        }
     }
 
     /// Once per lease: its guard sees to that. `evidence` is what it reported last.
@@ -273,12 +278,9 @@ impl Fleet {
     }
 
     /// What the owner should know of, oldest first.
-    pub(crate) fn poll_notice(&mut self) -> Option<(Notice, ExitId)> {
-        let notice = self.pool.poll_notice()?;
-        let (Notice::CredentialStopped { by, .. }
-        | Notice::CredentialResumed { by }
-        | Notice::GatewayHeld { by }) = notice;
-        Some((notice, by))
+    #[inline]
+    pub(crate) fn take_notices(&mut self) -> Option<Vec<Notice>> {
+        self.pool.take_notices()
     }
 
     pub(crate) fn snapshot(&self, now: Time) -> Snapshot {
@@ -286,6 +288,7 @@ impl Fleet {
         snapshot.in_flight = u32::try_from(self.out).unwrap_or(u32::MAX);
         snapshot.waiting = u32::try_from(self.line.len()).unwrap_or(u32::MAX);
         snapshot.leases = self.leases;
+        (snapshot.lately, snapshot.alarm) = (self.meter.lately(), self.meter.alarm());
         snapshot.refusals = self.refusals;
         snapshot
     }

@@ -2,15 +2,22 @@
 
 use crate::error::UnusableCounts;
 use crate::exit::ExitId;
-use crate::outcome::OutcomeCounts;
-use crate::pool::Pool;
+use crate::outcome::{Multiplier, OutcomeCounts};
+use crate::pool::{BlockedSpread, Pool};
 use crate::request::{Origin, Time};
 use std::time::Duration;
 
 /// The state of the fleet at one moment. As data here; printed with `{}` it is a table to read.
+///
+/// With the feature `serde` it can be serialised, under the names that its fields have here: exits and origins as strings, bands
+/// and verdicts as words in lower case, durations in seconds, and no time of day. No login is in it.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Snapshot {
+    /// How old the scheduler is: what the counters are counts of. Seconds, where it is serialised.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "seconds"))]
+    pub age: Duration,
     /// The exits by state.
     pub exits: ExitCounts,
     /// Leases out now.
@@ -19,14 +26,23 @@ pub struct Snapshot {
     pub waiting: u32,
     /// Distinct exits with a lease out now.
     pub exits_in_use: u32,
-    /// Leases given since the scheduler was built.
+    /// Leases given since the scheduler was built: those of all origins together.
     pub leases: u64,
-    /// Outcomes of all origins together.
+    /// Outcomes of all origins together, since the scheduler was built.
     pub outcomes: OutcomeCounts,
+    /// The retry multiplier of all outcomes since the scheduler was built; `None` while nothing is known.
+    pub multiplier: Option<Multiplier>,
+    /// The retry multiplier of the last 5 s that ended, or of as long as it took to make 20 attempts; `None` until then.
+    pub lately: Option<Multiplier>,
+    /// The fleet asks too hard: in two such ticks in a row the multiplier was surely above 1.5 (by the lower bound of the
+    /// failed share, one-sided 95 %), and has not been at 1.2 or less in three in a row since.
+    pub alarm: bool,
     /// Leases refused, by reason.
     pub refusals: RefusalCounts,
     /// Each origin, most attempts first.
     pub origins: Vec<OriginSnapshot>,
+    /// The origins that had to be forgotten for others (65,536 are known at once): what they had counted.
+    pub forgotten: OriginTotals,
     /// The hottest pairs, hottest first; at most ten.
     pub hottest: Vec<PairSnapshot>,
     /// Refusals by origins that could not be remembered, because the table of pairs was full of pairs that rest.
@@ -41,9 +57,11 @@ impl Snapshot {
         let census = pool.census();
         let origin = |facts: crate::pool::OriginFacts<'_>| OriginSnapshot {
             origin: facts.name.clone(),
+            leases: facts.leases,
             outcomes: facts.counts,
             heat: facts.heat,
             benched: facts.benched,
+            spread: facts.spread,
         };
         let mut origins: Vec<_> = pool.origin_facts(now).map(origin).collect();
         origins.sort_by(|a, b| {
@@ -58,16 +76,24 @@ impl Snapshot {
             cooling: facts.cooling,
         };
         Self {
+            age: now.since(Time::ZERO),
             exits: ExitCounts {
                 total: census.total,
                 dead: census.dead,
                 quarantined: census.quarantined,
                 stopped: census.stopped,
+                sessions: census.sessions,
             },
             exits_in_use: census.in_use,
             uncooled: census.uncooled,
             outcomes: census.outcomes,
+            multiplier: census.outcomes.multiplier(),
             origins,
+            forgotten: OriginTotals {
+                origins: census.gone.origins,
+                leases: census.gone.leases,
+                outcomes: census.gone.counts,
+            },
             hottest: pairs.into_iter().take(HOTTEST).map(pair).collect(),
             ..Self::default()
         }
@@ -76,9 +102,10 @@ impl Snapshot {
 
 /// Exits by state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ExitCounts {
-    /// All of them.
+    /// Listed exits, and the slots of gateways.
     pub total: u32,
     /// Unreachable for every origin.
     pub dead: u32,
@@ -86,10 +113,13 @@ pub struct ExitCounts {
     pub quarantined: u32,
     /// With a login that is stopped.
     pub stopped: u32,
+    /// Sessions of gateways that are held, or in use, by one holder alone. They are minted for it, and not among the `total`.
+    pub sessions: u32,
 }
 
 /// Leases refused, by reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct RefusalCounts {
     /// No exit was usable.
@@ -106,20 +136,40 @@ pub struct RefusalCounts {
 
 /// One origin.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct OriginSnapshot {
     /// The site.
     pub origin: Origin,
+    /// Leases given for it.
+    pub leases: u64,
     /// Its outcomes.
     pub outcomes: OutcomeCounts,
     /// Recent block rate over all exits, 0 to 1.
     pub heat: f32,
     /// Exits that rest at this origin, or are on trial there.
     pub benched: u32,
+    /// How its blocks spread over exits; `None` if nothing was blocked within the last 30 to 60 s, or more than 256 origins
+    /// are blocked at once, or it was through gateways that rotate by themselves alone, where nobody knows the exit.
+    pub spread: Option<BlockedSpread>,
+}
+
+/// Some origins together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct OriginTotals {
+    /// How many times an origin was forgotten.
+    pub origins: u64,
+    /// Leases given for them.
+    pub leases: u64,
+    /// Their outcomes.
+    pub outcomes: OutcomeCounts,
 }
 
 /// One pair of exit and origin.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct PairSnapshot {
     /// The exit.
@@ -128,6 +178,12 @@ pub struct PairSnapshot {
     pub origin: Origin,
     /// Recent block rate, 0 to 1.
     pub heat: f32,
-    /// How long it still rests; zero if it does not.
+    /// How long it still rests; zero if it does not. Seconds, where it is serialised.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "seconds"))]
     pub cooling: Duration,
+}
+
+#[cfg(feature = "serde")]
+fn seconds<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(duration.as_secs_f64())
 }

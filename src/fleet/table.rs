@@ -1,30 +1,33 @@
 //! A snapshot as a table for people.
 
-use super::Snapshot;
-use crate::outcome::OutcomeCounts;
+use super::{OriginSnapshot, OriginTotals, Snapshot};
+use crate::outcome::{Multiplier, OutcomeCounts};
 use std::fmt;
+
+/// How many origins have a row of their own; the rest share one.
+const ROWS: usize = 32;
 
 impl fmt::Display for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         row(f, "exits", format_args!("{}{}", self.exits.total, Shares(&self.shares())))?;
-        row(
-            f,
-            "leases",
-            format_args!("{}, {} out on {} exits", self.leases, self.in_flight, self.exits_in_use),
-        )?;
-        row(f, "attempts per success", Multiplier(&self.outcomes))?;
-        row(f, "outcomes", Outcomes(&self.outcomes))?;
-        for origin in &self.origins {
-            let rest = format_args!("heat {:.2}, {} benched", origin.heat, origin.benched);
-            row(f, &format!("  {}", origin.origin), format_args!("{}; {rest}", Outcomes(&origin.outcomes)))?;
+        if self.exits.sessions > 0 {
+            row(f, "held sessions", self.exits.sessions)?;
         }
+        let leases = format_args!("{}, {} out on {} exits", self.leases, self.in_flight, self.exits_in_use);
+        row(f, "leases", leases)?;
+        row(f, "attempts per success", Maybe(self.multiplier))?;
+        if let Some(lately) = self.lately {
+            row(f, "  lately", lately)?;
+        }
+        if self.alarm {
+            row(f, "  alarm", "until that has been healthy three times in a row")?;
+        }
+        row(f, "outcomes", Outcomes(&self.outcomes))?;
+        self.origins(f)?;
         for pair in &self.hottest {
             let rests = pair.cooling.as_secs();
-            row(
-                f,
-                "hot pair",
-                format_args!("{:.2} {} at {}, rests {rests} s", pair.heat, pair.exit, pair.origin),
-            )?;
+            let text = format_args!("{:.2} {} at {}, rests {rests} s", pair.heat, pair.exit, pair.origin);
+            row(f, "hot pair", text)?;
         }
         let refused = [
             (self.refusals.no_usable_exit, "for want of a usable exit"),
@@ -32,11 +35,8 @@ impl fmt::Display for Snapshot {
             (self.refusals.moved, "because an identity's exit was lost"),
             (self.refusals.stopped, "because every login was stopped"),
         ];
-        row(
-            f,
-            "refused leases",
-            format_args!("{}{}", refused.iter().map(|(n, _)| n).sum::<u64>(), Shares(&refused)),
-        )
+        let all: u64 = refused.iter().map(|(count, _)| count).sum();
+        row(f, "refused leases", format_args!("{all}{}", Shares(&refused)))
     }
 }
 
@@ -49,10 +49,46 @@ impl Snapshot {
             (exits.stopped.into(), "with a stopped login"),
         ]
     }
+
+    fn origins(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for origin in self.origins.iter().take(ROWS) {
+            row(f, &format!("  {}", origin.origin), OriginRow(origin))?;
+            if let Some(spread) = &origin.spread {
+                row(f, "    blocks", spread)?;
+            }
+        }
+        let others = self.origins.iter().skip(ROWS).fold(self.forgotten, |sum, origin| {
+            let mut outcomes = sum.outcomes;
+            outcomes += origin.outcomes;
+            OriginTotals { origins: sum.origins + 1, leases: sum.leases + origin.leases, outcomes }
+        });
+        if others.origins == 0 {
+            return Ok(());
+        }
+        let text = format_args!("{} leases: {}", others.leases, Outcomes(&others.outcomes));
+        row(f, &format!("  {} others", others.origins), text)
+    }
 }
 
 fn row(f: &mut fmt::Formatter<'_>, name: &str, value: impl fmt::Display) -> fmt::Result {
-    writeln!(f, "{name:<22}{value}")
+    writeln!(f, "{name:<21} {value}")
+}
+
+struct OriginRow<'a>(&'a OriginSnapshot);
+
+impl fmt::Display for OriginRow<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(origin) = self;
+        write!(f, "{} leases: {}", origin.leases, Outcomes(&origin.outcomes))?;
+        // Where nothing was refused it is but what is assumed of every origin.
+        if origin.outcomes.blocked + origin.outcomes.rate_limited > 0 {
+            write!(f, "; heat {:.2}", origin.heat)?;
+        }
+        if origin.benched > 0 {
+            write!(f, "; {} resting", origin.benched)?;
+        }
+        Ok(())
+    }
 }
 
 /// `: 4 dead, 1 kept out`; nothing if there is nothing to tell.
@@ -86,20 +122,13 @@ impl fmt::Display for Outcomes<'_> {
 }
 
 /// With the word for its band.
-struct Multiplier<'a>(&'a OutcomeCounts);
+struct Maybe(Option<Multiplier>);
 
-impl fmt::Display for Multiplier<'_> {
+impl fmt::Display for Maybe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.retry_multiplier() {
+        match &self.0 {
             None => f.write_str("no success yet"),
-            Some(multiplier) => {
-                let band = match multiplier {
-                    m if m <= 1.2 => "healthy",
-                    m if m <= 1.5 => "more than the usual few second tries",
-                    _ => "asking too hard: lower the fleet's concurrency, not single backoffs",
-                };
-                write!(f, "{multiplier:.3}, {band}")
-            }
+            Some(multiplier) => multiplier.fmt(f),
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Attempts counted by outcome.
 
-use super::Outcome;
+use super::{Multiplier, Outcome};
 use std::ops::AddAssign;
 
-/// Attempts by outcome.
+/// Attempts by outcome. Each attempt is counted once, under what it showed last: a late amendment moves it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct OutcomeCounts {
     /// The origin answered.
@@ -94,11 +95,18 @@ impl OutcomeCounts {
         self.ok + self.rate_limited + self.blocked + self.proxy_error + self.origin_error + self.interrupted
     }
 
-    /// The retry multiplier, attempts per success: 1.05 to 1.2 is healthy, above 1.5 the fleet asks too hard. `None` before the first success.
+    /// The retry multiplier with its band. `None` while nothing is known: before the first success, and before the 20th
+    /// attempt without one.
     #[must_use]
-    #[allow(clippy::cast_precision_loss, reason = "a ratio for people to read")]
+    pub fn multiplier(&self) -> Option<Multiplier> {
+        Multiplier::of(self.attempts(), self.ok)
+    }
+
+    /// The retry multiplier, attempts per success: 1.05 to 1.2 is healthy, above 1.5 the fleet asks too hard. `None` as in
+    /// [`multiplier`](Self::multiplier).
+    #[must_use]
     pub fn retry_multiplier(&self) -> Option<f64> {
-        (self.ok > 0).then(|| self.attempts() as f64 / self.ok as f64)
+        self.multiplier().map(|multiplier| multiplier.value)
     }
 }
 

@@ -15,6 +15,7 @@ mod connection;
 mod counts;
 mod evidence;
 mod failure;
+mod multiplier;
 mod retry_after;
 
 #[cfg(test)]
@@ -24,6 +25,7 @@ pub use connection::Connection;
 pub use counts::OutcomeCounts;
 pub use evidence::{Evidence, Seen};
 pub use failure::{Failure, Phase};
+pub use multiplier::{Band, Multiplier};
 pub use retry_after::RetryAfter;
 
 use http::StatusCode;
@@ -163,6 +165,24 @@ impl Outcome {
     #[must_use]
     pub const fn is_ok(&self) -> bool {
         matches!(self, Self::Ok)
+    }
+
+    /// Whether the attempt counts in the retry multiplier, and as a success; as [`OutcomeCounts::attempts`] has it.
+    #[inline]
+    pub(crate) const fn success(&self) -> Option<bool> {
+        match self {
+            Self::Ok => Some(true),
+            Self::RateLimited { .. }
+            | Self::Blocked { .. }
+            | Self::ProxyError { .. }
+            | Self::OriginError { .. }
+            | Self::Interrupted { .. } => Some(false),
+            Self::GatewayOverloaded { .. }
+            | Self::AuthError { .. }
+            | Self::TargetDenied
+            | Self::TargetUnreachable
+            | Self::Fatal => None,
+        }
     }
 
     /// The outcome's name in logs and metrics: one of a closed set.

@@ -53,6 +53,25 @@ fn the_multiplier_leaves_out_what_no_retry_can_cure() {
 }
 
 #[test]
+fn b22_the_multiplier_has_bands_and_is_never_infinite() {
+    let of = |ok, blocked| OutcomeCounts { ok, blocked, ..OutcomeCounts::default() }.multiplier();
+    for (ok, blocked, band) in [
+        (10, 0, Band::Healthy),
+        (10, 2, Band::Healthy),
+        (100, 21, Band::Attention),
+        (10, 5, Band::Attention),
+        (100, 51, Band::Alarm),
+    ] {
+        assert_eq!(of(ok, blocked).unwrap().band, band, "{ok} and {blocked}");
+    }
+    assert_eq!(of(0, 19), None, "too few to tell");
+    let hopeless = of(0, 20).unwrap();
+    assert_eq!((hopeless.value, hopeless.band), (20.0, Band::Alarm));
+    assert!(hopeless.to_string().starts_with("at least 20, asking too hard"), "{hopeless}");
+    assert_eq!(of(10, 1).unwrap().to_string(), "1.100, healthy");
+}
+
+#[test]
 fn a22_c13_every_outcome_has_a_count_of_its_name() {
     let outcomes = [
         Outcome::Ok,
@@ -72,6 +91,8 @@ fn a22_c13_every_outcome_has_a_count_of_its_name() {
         *counts.of(&outcome) += 1;
         let counted: Vec<_> = counts.named().into_iter().filter(|(_, count)| *count > 0).collect();
         assert_eq!(counted, [(outcome.name(), 1)]);
+        assert_eq!(counts.attempts() == 1, outcome.success().is_some());
+        assert_eq!(counts.ok == 1, outcome.success() == Some(true));
     }
 }
 

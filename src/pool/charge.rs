@@ -17,7 +17,7 @@
 use super::Pool;
 use super::Receipt;
 use super::bits::{Bits, Out};
-use super::exits::Source;
+use super::exits::{ExitRecord, Source};
 use super::gate::State;
 use super::ix::{BindingIx, ExitIx, OriginIx};
 use super::pairs::Pair;
@@ -64,6 +64,7 @@ impl Pool {
         let Some(record) = self.origins.get_mut(origin) else { return };
         let count = record.counts.of(&before.outcome);
         *count = count.saturating_sub(1);
+        self.spreads.take_back(record.spread, now, by.exit, &before.outcome);
         let Some(share) = share(by, &before.outcome) else { return };
         record.heat.take_back(now, by.sent, share);
         if let Some(slot) = self.pairs.find(exit, origin) {
@@ -77,6 +78,13 @@ impl Pool {
         let (exit, origin) = by.at;
         let Some(record) = self.origins.get_mut(origin) else { return false };
         *record.counts.of(&evidence.outcome) += 1;
+        if record.spread.is_some() || matches!(evidence.outcome, Outcome::Blocked { .. }) {
+            // Behind a gateway that rotates by itself nobody knows which exit it was.
+            let rotates = |known: &ExitRecord| matches!(known.source, Source::Rotating { .. });
+            if !self.exits.get(exit).is_some_and(rotates) {
+                self.spreads.count(&mut record.spread, now, by.exit, &evidence.outcome);
+            }
+        }
         let Some(share) = share(by, &evidence.outcome) else { return false };
         record.heat.add(now, share);
         // The token may have changed since: then this says nothing about the exit in its place.

@@ -3,7 +3,9 @@
 use super::Pool;
 use super::exits::ExitRecord;
 use super::gate::State;
+use super::origins::Gone;
 use super::parents::Parent;
+use super::spread::BlockedSpread;
 use crate::exit::ExitId;
 use crate::outcome::OutcomeCounts;
 use crate::request::{Origin, Time};
@@ -15,16 +17,21 @@ pub(crate) struct Census {
     pub(crate) dead: u32,
     pub(crate) quarantined: u32,
     pub(crate) stopped: u32,
+    /// Sessions that are held beside them.
+    pub(crate) sessions: u32,
     pub(crate) in_use: u32,
     pub(crate) uncooled: u64,
     pub(crate) outcomes: OutcomeCounts,
+    pub(crate) gone: Gone,
 }
 
 pub(crate) struct OriginFacts<'a> {
     pub(crate) name: &'a Origin,
+    pub(crate) leases: u64,
     pub(crate) counts: OutcomeCounts,
     pub(crate) heat: f32,
     pub(crate) benched: u32,
+    pub(crate) spread: Option<BlockedSpread>,
 }
 
 pub(crate) struct PairFacts<'a> {
@@ -44,9 +51,11 @@ impl Pool {
             dead: count(dead),
             quarantined: count(self.exits.fixed.iter().filter(|exit| exit.quarantined).count()),
             stopped: count(self.exits.fixed.iter().filter(|exit| self.is_stopped(exit)).count()),
+            sessions: count(self.exits.minted.len()),
             in_use: self.in_use,
             uncooled: self.uncooled,
             outcomes: self.origins.total(),
+            gone: self.origins.gone(),
         }
     }
 
@@ -57,9 +66,11 @@ impl Pool {
     pub(crate) fn origin_facts(&self, now: Time) -> impl Iterator<Item = OriginFacts<'_>> {
         self.origins.iter().map(move |record| OriginFacts {
             name: &record.name,
+            leases: record.leases,
             counts: record.counts,
             heat: record.heat.prior(now),
             benched: record.benched.len(),
+            spread: self.spreads.figure(record.spread, now),
         })
     }
 

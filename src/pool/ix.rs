@@ -45,6 +45,10 @@ pub(crate) struct OriginIx(pub(super) Slot);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct BindingIx(pub(super) Slot);
 
+/// Where an origin's blocks are counted by exit.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct SpreadIx(pub(super) Slot);
+
 /// What exits share.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct ParentIx(pub(super) u32);

@@ -13,6 +13,7 @@ mod gate;
 mod heat;
 mod ix;
 mod moved;
+mod notice;
 mod operate;
 mod origins;
 mod pairs;
@@ -22,6 +23,7 @@ mod reason;
 mod receipt;
 mod ring;
 mod slab;
+mod spread;
 mod table;
 mod timers;
 mod unusable;
@@ -30,22 +32,25 @@ mod view;
 pub(crate) use choice::{Blocked, Choice, NoExit};
 pub(crate) use describe::{OriginFacts, PairFacts};
 pub(crate) use ix::{BindingIx, ExitIx, OriginIx};
+pub(crate) use moved::Moved;
+pub(crate) use notice::Notice;
+pub(crate) use promise::Promise;
 pub use reason::Reason;
 pub(crate) use receipt::LeaseId;
 pub use receipt::Receipt;
 pub(crate) use slab::{Slab, Slot};
+pub use spread::{BlockedSpread, ExitBlocks, SpreadVerdict};
 pub(crate) use table::Member;
 
 use bindings::Bindings;
 use bits::Bits;
 use exits::ExitRecord;
 use gate::State;
-pub(crate) use moved::Moved;
+use notice::Notices;
 use origins::Origins;
 use pairs::{Pair, Pairs};
-pub(crate) use parents::Notice;
 use parents::Parents;
-pub(crate) use promise::Promise;
+use spread::Spreads;
 use table::ExitTable;
 use timers::{Due, Timers};
 
@@ -106,6 +111,7 @@ pub(crate) struct Pool {
     turn: u32,
     dead: BTreeSet<(Time, ExitIx)>,
     origins: Origins,
+    spreads: Spreads,
     pairs: Pairs,
     bindings: Bindings,
     timers: Timers,
@@ -157,6 +163,7 @@ impl Pool {
             turn: 0,
             dead: BTreeSet::new(),
             origins: Origins::new(bounds.origins),
+            spreads: Spreads::new(),
             pairs: Pairs::new(bounds.pairs),
             bindings: Bindings::new(bounds.bindings),
             timers: Timers::default(),
@@ -226,6 +233,7 @@ impl Pool {
         }
         if let Some(record) = self.origins.get_mut(origin) {
             record.in_flight += 1;
+            record.leases += 1;
             record.last_used = now;
         }
         Some((route, entry))
@@ -333,8 +341,17 @@ impl Pool {
         Some(out)
     }
 
-    pub(crate) fn poll_notice(&mut self) -> Option<Notice> {
-        self.notices.0.pop_front()
+    #[inline]
+    pub(crate) fn take_notices(&mut self) -> Option<Vec<Notice>> {
+        self.notices.take()
+    }
+
+    pub(crate) fn notify(&mut self, notice: Notice) {
+        self.notices.push(notice);
+    }
+
+    pub(crate) fn name(&self, origin: OriginIx) -> Option<Origin> {
+        self.origins.get(origin).map(|record| record.name.clone())
     }
 
     #[cfg(test)]
@@ -346,20 +363,6 @@ impl Pool {
 
     pub(crate) const fn seed(&self) -> u64 {
         self.seed
-    }
-}
-
-/// At most a few hundred notices that nobody has read yet.
-#[derive(Default)]
-struct Notices(std::collections::VecDeque<Notice>);
-
-impl Notices {
-    fn push(&mut self, notice: Notice) {
-        const MOST: usize = 256;
-        if self.0.len() == MOST {
-            self.0.pop_front();
-        }
-        self.0.push_back(notice);
     }
 }
 

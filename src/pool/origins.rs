@@ -2,7 +2,7 @@
 
 use super::bits::Bits;
 use super::heat::Heat;
-use super::ix::{ExitIx, GatewayIx, OriginIx};
+use super::ix::{ExitIx, GatewayIx, OriginIx, SpreadIx};
 use super::slab::Slab;
 use crate::draw;
 use crate::outcome::OutcomeCounts;
@@ -29,11 +29,15 @@ pub(crate) struct OriginRecord {
     pub(crate) name: Origin,
     /// A hash of the name that is the same in every process.
     pub(crate) hash: u64,
+    /// Leases given for it.
+    pub(crate) leases: u64,
     pub(crate) counts: OutcomeCounts,
     /// Over all exits: the prior of each pair.
     pub(super) heat: Heat,
     /// The same for each gateway's exits alone: the prior of theirs. Empty until one has been used.
     pub(super) gateways: Vec<Heat>,
+    /// Where its blocks are counted by exit, if it has had some lately.
+    pub(super) spread: Option<SpreadIx>,
     /// Exits whose pair admits nobody.
     pub(super) benched: Bits,
     /// When each resting pair's rest is over.
@@ -64,10 +68,17 @@ impl OriginRecord {
     }
 }
 
+/// What origins that were forgotten had counted: a total never shrinks for want of room.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Gone {
+    pub(crate) origins: u64,
+    pub(crate) leases: u64,
+    pub(crate) counts: OutcomeCounts,
+}
+
 pub(crate) struct Origins {
     by_name: HashMap<Origin, OriginIx>,
-    /// Outcomes of origins that were forgotten.
-    gone: OutcomeCounts,
+    gone: Gone,
     slab: Slab<OriginRecord>,
 }
 
@@ -76,7 +87,7 @@ const LOOK: usize = 64;
 
 impl Origins {
     pub(super) fn new(cap: usize) -> Self {
-        Self { by_name: HashMap::new(), gone: OutcomeCounts::default(), slab: Slab::new(cap) }
+        Self { by_name: HashMap::new(), gone: Gone::default(), slab: Slab::new(cap) }
     }
 
     /// The origin of that name; `None` if the table is full of origins that are in use.
@@ -97,14 +108,18 @@ impl Origins {
             };
             let (_, gone) = self.slab.evict(LOOK, idle)?;
             self.by_name.remove(&gone.name);
-            self.gone += gone.counts;
+            self.gone.origins += 1;
+            self.gone.leases += gone.leases;
+            self.gone.counts += gone.counts;
         }
         let record = OriginRecord {
             name: name.clone(),
             hash: draw::text(name.as_str()),
+            leases: 0,
             counts: OutcomeCounts::default(),
             heat: Heat::COLD,
             gateways: Vec::new(),
+            spread: None,
             benched: Bits::default(),
             resting: BTreeSet::new(),
             in_flight: 0,
@@ -127,10 +142,14 @@ impl Origins {
 
     /// Outcomes of all origins there ever were.
     pub(super) fn total(&self) -> OutcomeCounts {
-        self.slab.iter().fold(self.gone, |mut total, record| {
+        self.slab.iter().fold(self.gone.counts, |mut total, record| {
             total += record.counts;
             total
         })
+    }
+
+    pub(super) const fn gone(&self) -> Gone {
+        self.gone
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &OriginRecord> {

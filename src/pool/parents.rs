@@ -6,6 +6,7 @@ use super::Pool;
 use super::exits::{ExitRecord, Source};
 use super::gate::{Gate, State};
 use super::ix::{ExitIx, ParentIx};
+use super::notice::Notice;
 use super::receipt::{LeaseId, Receipt};
 use super::timers::Due;
 use crate::draw::{Stream, draw, unit};
@@ -95,17 +96,6 @@ impl Parents {
     fn all(&self) -> impl Iterator<Item = ParentIx> + use<> {
         (0..u32::try_from(self.0.len()).unwrap_or(u32::MAX)).map(ParentIx)
     }
-}
-
-/// What a fleet's owner should know of.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Notice {
-    /// A login was refused, and refused again when it was tried over a fresh connection: nothing goes out on it.
-    CredentialStopped { by: ExitId, reason: AuthReason },
-    /// A stopped login works again.
-    CredentialResumed { by: ExitId },
-    /// A gateway is overloaded or unreachable, and left alone.
-    GatewayHeld { by: ExitId },
 }
 
 impl Pool {

@@ -30,19 +30,30 @@ pub(super) fn refused(ask: &LeaseRequest, origin: &Origin, error: &LeaseError) {
 }
 
 /// What the owner should know of, at WARN, and at INFO when it is over.
-pub(super) fn noticed(notice: Notice, exit: ExitId) {
+pub(super) fn noticed(notice: Notice) {
     match notice {
-        Notice::CredentialStopped { reason, .. } => tracing::warn!(
+        Notice::CredentialStopped { by: exit, reason } => tracing::warn!(
             target: "tower_egress",
             %exit,
             ?reason,
             "a login was refused twice and is stopped; nothing goes out on it until it is mended and resumed"
         ),
-        Notice::CredentialResumed { .. } => {
+        Notice::CredentialResumed { by: exit } => {
             tracing::info!(target: "tower_egress", %exit, "a login works again")
         }
-        Notice::GatewayHeld { .. } => {
+        Notice::GatewayHeld { by: exit } => {
             tracing::warn!(target: "tower_egress", %exit, "a gateway is overloaded or unreachable, and left alone for a moment");
+        }
+        Notice::AsksTooHard { multiplier, origin } => tracing::warn!(
+            target: "tower_egress",
+            multiplier = multiplier.value,
+            attempts = multiplier.attempts,
+            successes = multiplier.successes,
+            origin = origin.as_ref().map(Origin::as_str),
+            "the fleet asks too hard: lower its concurrency, do not tune single backoffs"
+        ),
+        Notice::AsksWell { multiplier } => {
+            tracing::info!(target: "tower_egress", multiplier = multiplier.value, "the fleet asks too hard no more");
         }
     }
 }

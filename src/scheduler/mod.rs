@@ -56,5 +56,6 @@ pub(crate) use handle::Hold;
 pub(crate) use place::Place;
 
 pub use crate::fleet::{
-    ExitCounts, OriginSnapshot, PairSnapshot, Reason, Receipt, RefusalCounts, Release, Snapshot,
+    BlockedSpread, ExitBlocks, ExitCounts, OriginSnapshot, OriginTotals, PairSnapshot, Reason, Receipt,
+    RefusalCounts, Release, Snapshot, SpreadVerdict,
 };

@@ -168,17 +168,13 @@ impl Scheduler {
             let mut guarded = self.guarded();
             let now = self.now();
             let out = verb(&mut guarded.fleet, now);
-            let mut notices = Vec::new();
-            while let Some(notice) = guarded.fleet.poll_notice() {
-                notices.push(notice);
-            }
-            (out, guarded.served(now), notices)
+            (out, guarded.served(now), guarded.fleet.take_notices())
         };
         if let Some(woken) = woken {
             wake(woken);
         }
-        for (notice, exit) in notices {
-            events::noticed(notice, exit);
+        if let Some(notices) = notices {
+            notices.into_iter().for_each(events::noticed);
         }
         out
     }

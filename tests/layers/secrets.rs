@@ -108,6 +108,37 @@ async fn a20_each_lease_report_and_refusal_is_an_event() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn b22_a_fleet_that_asks_too_hard_is_told_so_once_and_when_it_is_over() {
+    let scheduler = scheduler(4);
+    let ask = LeaseRequest::per_request().origin("shop.example");
+    let attempts = async |outcome: Outcome| {
+        for _ in 0..20 {
+            tokio::time::advance(Duration::from_millis(500)).await;
+            scheduler.lease(&ask).unwrap().report(outcome);
+        }
+    };
+    let failed = Outcome::OriginError { status: http::StatusCode::SERVICE_UNAVAILABLE };
+    for _ in 0..3 {
+        attempts(failed).await;
+    }
+    let alarms = |log: &str| log.lines().filter(|line| line.contains("asks too hard")).count();
+    let log = heard();
+    assert_eq!(alarms(&log), 1, "{log}");
+    let alarm = log.lines().find(|line| line.contains("asks too hard")).unwrap();
+    for part in
+        ["lower its concurrency, do not tune single backoffs", "multiplier=2", "successes=0", "shop.example"]
+    {
+        assert!(alarm.contains(part), "{alarm}");
+    }
+    for _ in 0..4 {
+        attempts(Outcome::Ok).await;
+    }
+    let log = heard();
+    let over = log.lines().find(|line| line.contains("asks too hard no more")).unwrap();
+    assert!(over.contains("multiplier=1.0") && alarms(&log) == 1, "{log}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_service_below_finds_the_lease_and_prints_no_secret() {
     let scheduler = secret_scheduler();
     let client = tower::service_fn(|request: Request<_>| async move {

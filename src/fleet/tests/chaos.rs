@@ -228,6 +228,8 @@ fn nothing_leaks_and_nothing_wedges() {
         let snapshot = world.snapshot();
         assert_eq!((snapshot.in_flight, snapshot.exits_in_use), (0, 0), "round {round}");
         assert_eq!((snapshot.waiting, world.fleet.poll_wake()), (0, None), "round {round}");
+        let leases: u64 = snapshot.origins.iter().map(|origin| origin.leases).sum();
+        assert_eq!(snapshot.leases, leases + snapshot.forgotten.leases, "round {round}");
         world.pass(secs(86_400));
         world.fleet.resume(world.now);
         for origin in 0..7 {

@@ -56,7 +56,7 @@ fn a23_c11_a_refused_login_is_tried_once_and_then_the_fleet_stops() {
     }
     assert_eq!(billed, 11, "what was under way, and one more");
     assert_eq!(world.snapshot().exits.dead, 0, "no exit is charged");
-    let notices: Vec<_> = std::iter::from_fn(|| world.fleet.poll_notice()).collect();
+    let notices = world.fleet.take_notices().unwrap();
     assert_eq!(notices.len(), 1, "one word, however many were refused: {notices:?}");
 
     world.fleet.resume(world.now);
@@ -354,9 +354,8 @@ fn that_a_login_works_again_is_told_also_where_the_doubting_session_is_gone() {
     let trial = world.pass(secs(1)).lease(&ask);
     assert_ne!(trial.receipt.exit, grant.receipt.exit, "one use each");
     world.finish(&trial, accepted(Outcome::Ok));
-    let (notice, exit) = world.fleet.poll_notice().unwrap();
-    assert!(matches!(notice, Notice::CredentialResumed { .. }));
-    assert_eq!(exit, grant.receipt.exit);
+    let notices = world.fleet.take_notices().unwrap();
+    assert_eq!(notices, [Notice::CredentialResumed { by: grant.receipt.exit }]);
 }
 
 #[test]

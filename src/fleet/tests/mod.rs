@@ -1,11 +1,13 @@
 //! The fleet by its verbs, in virtual time.
 
+mod alarm;
 mod article;
 mod bounds;
 mod chaos;
 mod charges;
 mod choice;
 mod domains;
+mod figures;
 mod gates;
 mod gateways;
 mod holding;

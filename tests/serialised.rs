@@ -1,0 +1,134 @@
+//! The snapshot as data: its shape, and that no secret is in it.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use serde_json::{Value, json};
+use std::time::Duration;
+use tower_egress::outcome::{AuthReason, BlockedBy};
+use tower_egress::{ExitList, Gateway, LeaseRequest, Outcome, Scheduler};
+
+const USER: &str = "customer-oscar";
+const PASSWORD: &str = "hunter2";
+const BLOCKED: Outcome = Outcome::Blocked { by: BlockedBy::Unknown };
+
+fn scheduler(exits: u8) -> Scheduler {
+    let list: String = (1..=exits).map(|i| format!("192.0.2.{i}:8080:{USER}:{PASSWORD}\n")).collect();
+    Scheduler::builder().exits(ExitList::parse(&list).unwrap()).seed(1).build().unwrap()
+}
+
+fn data(scheduler: &Scheduler) -> Value {
+    serde_json::to_value(scheduler.snapshot()).unwrap()
+}
+
+fn per() -> LeaseRequest {
+    LeaseRequest::per_request().origin("shop.example")
+}
+
+fn names(value: &Value) -> String {
+    let mut names: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+    names.sort_unstable();
+    names.join(" ")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a25_a_snapshot_is_data_with_the_names_of_its_fields() {
+    let scheduler = scheduler(4);
+    for outcome in [Outcome::Ok, Outcome::Ok, Outcome::Ok, Outcome::Ok, BLOCKED] {
+        scheduler.lease(&per()).unwrap().report(outcome);
+    }
+    tokio::time::advance(Duration::from_millis(1_500)).await;
+    let lease = scheduler.lease(&per()).unwrap();
+    let data = data(&scheduler);
+    let exits = json!({ "total": 4, "dead": 0, "quarantined": 0, "stopped": 0, "sessions": 0 });
+    assert_eq!((&data["exits"], &data["age"]), (&exits, &json!(1.5)));
+    assert_eq!(
+        (&data["leases"], &data["in_flight"], &data["exits_in_use"]),
+        (&json!(6), &json!(1), &json!(1))
+    );
+    let multiplier = json!({ "attempts": 5, "successes": 4, "value": 1.25, "band": "attention" });
+    assert_eq!(
+        (&data["multiplier"], &data["lately"], &data["alarm"]),
+        (&multiplier, &Value::Null, &json!(false))
+    );
+    assert_eq!((&data["outcomes"]["ok"], &data["outcomes"]["blocked"]), (&json!(4), &json!(1)));
+    assert_eq!(data["refusals"]["last"]["cooling"], json!(0));
+    let origin = &data["origins"][0];
+    assert_eq!((&origin["origin"], &origin["leases"]), (&json!("shop.example"), &json!(6)));
+    let spread = json!({
+        "attempts": 1, "blocked": 1, "exits": 1, "one_in": 1, "share": 1.0, "z": null,
+        "verdict": "unclear", "confirmed": false, "worst": [],
+    });
+    assert_eq!(origin["spread"], spread);
+    let pair = &data["hottest"][0];
+    assert_eq!(pair["exit"].as_str().unwrap().len(), 16, "an id as it is printed: {pair}");
+    assert!((28.0..36.5).contains(&pair["cooling"].as_f64().unwrap()), "seconds: {pair}");
+    drop(lease);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_field_that_is_renamed_breaks_who_reads_it() {
+    let scheduler = scheduler(4);
+    scheduler.lease(&per()).unwrap().report(BLOCKED);
+    let data = data(&scheduler);
+    for (value, known) in [
+        (
+            &data,
+            "age alarm exits exits_in_use forgotten hottest in_flight lately leases multiplier origins outcomes \
+             refusals uncooled",
+        ),
+        (&data["origins"][0], "benched heat leases origin outcomes spread"),
+        (&data["hottest"][0], "cooling exit heat origin"),
+        (&data["forgotten"], "leases origins outcomes"),
+        (&data["refusals"], "busy last moved no_usable_exit stopped"),
+        (
+            &data["outcomes"],
+            "auth_error blocked fatal gateway_overloaded interrupted ok origin_error proxy_error rate_limited \
+             target_denied target_unreachable",
+        ),
+    ] {
+        assert_eq!(names(value), known);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a27_the_spread_is_data_too() {
+    let scheduler = scheduler(20);
+    // A bad exit is asked by many at once, before the first of them hears of it.
+    let leases: Vec<_> = (0..200).map(|_| scheduler.lease(&per()).unwrap()).collect();
+    let bad = leases[0].exit();
+    for lease in &leases {
+        let worse = lease.exit() == bad || lease.exit().as_u64() % 5 == 0;
+        lease.report(if worse { BLOCKED } else { Outcome::Ok });
+    }
+    drop(leases);
+    let spread = data(&scheduler)["origins"][0]["spread"].clone();
+    assert_eq!(spread["verdict"], json!("pool"), "{spread}");
+    assert!(spread["z"].as_f64().unwrap() > 3.09, "{spread}");
+    let worst = &spread["worst"][0];
+    assert!(worst["exit"].is_string() && worst["attempts"] == worst["blocked"], "{spread}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_login_is_in_a_snapshot() {
+    let gateway = Gateway::parse(&format!("http://{USER}-{{session}}:{PASSWORD}@gw.example:7000")).unwrap();
+    let list = format!("192.0.2.1:8080:{USER}:{PASSWORD}\n192.0.2.2:8080:{USER}:{PASSWORD}");
+    let exits = ExitList::parse(&list).unwrap();
+    let scheduler = Scheduler::builder().exits(exits).gateway(gateway).seed(1).build().unwrap();
+    let mut users = Vec::new();
+    for turn in 0..60 {
+        let ask = if turn % 2 == 0 {
+            per()
+        } else {
+            LeaseRequest::new(format!("key-{turn}")).origin("shop.example")
+        };
+        let Ok(lease) = scheduler.lease(&ask) else { break };
+        users.extend(lease.route().credential().map(|login| login.user().to_owned()));
+        let rejected = Outcome::AuthError { reason: AuthReason::Rejected };
+        lease.report([Outcome::Ok, BLOCKED, Outcome::RateLimited { retry_after: None }, rejected][turn % 4]);
+    }
+    let text = serde_json::to_string(&scheduler.snapshot()).unwrap();
+    assert!(text.len() > 1_000 && users.len() > 2, "there is something to find it in: {text}");
+    for secret in users.iter().map(String::as_str).chain([USER, PASSWORD]) {
+        assert!(!text.contains(secret), "{secret} in {text}");
+    }
+}
