@@ -98,6 +98,7 @@ fn complete<E: CarriesRefusal>(error: &mut E, attempt: &Attempt) {
     if let Some(refusal) = error.refusal().filter(|refusal| refusal.next() != Next::Bug) {
         let (why, at) = match refusal.next() {
             Next::At(at) => (Why::NoUsableExit, at),
+            Next::WhenResumed => (Why::FleetStopped, attempt.now()),
             _ => (Why::Deadline, attempt.now()),
         };
         if let Some(mut real) = kept {

@@ -213,6 +213,22 @@ async fn a_refusal_on_the_way_does_not_hide_the_real_error() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_learns_on_the_way_that_every_login_is_stopped_waits_until_somebody_resumes() {
+    let (scheduler, script) = (scheduler(2), Script::new([fail(Phase::ExitTcp, Seen::Never)]));
+    let mut answer = Box::pin(EgressLayer::new(&scheduler).layer(script.clone()).oneshot(get(URI)));
+    assert!(poll_once(&mut answer).await.is_pending());
+    let ask = LeaseRequest::per_request().origin("shop.example");
+    for _ in 0..4 {
+        tokio::time::advance(Duration::from_millis(1)).await;
+        scheduler.lease(&ask).unwrap().report(Outcome::AuthError { reason: AuthReason::Rejected });
+    }
+    let error = answer.await.unwrap_err();
+    assert_eq!(error.outcome(), Some(Outcome::ProxyError { phase: Phase::ExitTcp }));
+    assert_eq!((error.why(), error.next()), (Some(Why::FleetStopped), Next::WhenResumed), "{error}");
+    assert_eq!(script.sent().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_refusal_after_an_answer_says_what_the_answer_was() {
     let (scheduler, script) = (scheduler(2), Script::new([answer(429, &[("retry-after", "600")])]));
     let mut answer = Box::pin(EgressLayer::new(&scheduler).layer(script).oneshot(get(URI)));
