@@ -2,7 +2,6 @@
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser};
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 /// Fetches pages through a pool of proxy exits, and never without one.
@@ -56,8 +55,9 @@ pub(crate) struct Args {
     pub(crate) hold: Option<u32>,
 
     /// Sessions of each gateway that requests share which hold no exit
-    #[arg(long, value_name = "N", default_value_t = NonZeroU32::new(256).unwrap_or(NonZeroU32::MIN), help_heading = "How to fetch")]
-    pub(crate) sessions: NonZeroU32,
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65_536),
+          help_heading = "How to fetch")]
+    pub(crate) sessions: u32,
 
     /// Without --proxies and --gateway: goes through a gateway of the lab instead of a list of its exits
     #[arg(long, conflicts_with_all = ["proxies", "gateway"], help_heading = "How to fetch")]

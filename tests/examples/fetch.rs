@@ -97,6 +97,19 @@ async fn a_gateway_that_refuses_the_login_is_told_once_a_page_and_prints_no_secr
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn that_a_gateway_is_taken_to_rotate_is_said() {
+    let lab = Lab::builder().gateway(Provider::rotating().login("u", "secret"));
+    let lab = lab.start().await.expect("a lab");
+    let (gateway, url) = (lab.gateway().template(), lab.url("/p"));
+    let output = tokio::task::block_in_place(|| fetch(&["--gateway", &gateway, &url]));
+    let (said, port) = (said(&output), lab.gateway().address().port());
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let told =
+        format!("fetch: --gateway 1 has no {{session}} in its login, so 127.1.0.1 at port {port} is taken");
+    assert!(said.starts_with(&told) && !said.contains("secret"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn with_a_list_and_urls_it_writes_a_line_a_page() {
     let lab = Lab::builder().fine(4).start().await.expect("a lab");
     lab.origin().page("/a", Reply::page("alpha"));
@@ -189,7 +202,8 @@ fn bad_input_is_one_clear_line_with_file_and_line_and_no_secret() {
         ),
         (vec!["--gateway", "http://u-{session}:secret@gw.test:1"], "no URL to fetch".to_owned()),
         (vec!["--gateway", "gw.test:1", "--lab-gateway"], "--lab-gateway".to_owned()),
-        (vec!["--sessions", "0"], "--sessions".to_owned()),
+        (vec!["--proxies", &good, &urls], "URL 1: is a file; a file of URLs is read with --urls".to_owned()),
+        (vec!["--sessions", "0"], "'--sessions <N>': 0 is not in 1..".to_owned()),
         (vec!["--concurrency", "0"], "--concurrency".to_owned()),
     ] {
         let output = fetch(&args);
