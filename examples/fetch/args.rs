@@ -12,7 +12,7 @@ use std::path::PathBuf;
 /// A page counts as fetched if the site answered for good: 404 and 410 are answers too. One whose body broke is asked for
 /// again, at most twice.
 ///
-/// Exit status: 0 all pages fetched, 1 some not, or results could not be written, 2 bad input, 130 interrupted.
+/// Exit status: 0 all pages fetched, or all failures healed, 1 some not, or results could not be written, 2 bad input, 130 interrupted.
 #[derive(Parser, Clone, Debug)]
 #[command(name = "fetch", disable_version_flag = true)]
 pub(crate) struct Args {
@@ -32,6 +32,11 @@ pub(crate) struct Args {
     /// URLs
     #[arg(value_name = "URL")]
     pub(crate) url: Vec<String>,
+
+    /// Fetches nothing, but shows in the lab how a dead exit, a 403, a 429, an overloaded gateway and a wrong password happen
+    /// and heal, and what each costs
+    #[arg(long, exclusive = true, help_heading = "What to fetch")]
+    pub(crate) failures: bool,
 
     /// Appends results as JSON Lines, each on its way before the next page is counted; `-` is standard output, the default outside the lab
     #[arg(long, value_name = "FILE", help_heading = "What to keep")]

@@ -205,6 +205,7 @@ fn bad_input_is_one_clear_line_with_file_and_line_and_no_secret() {
         (vec!["--proxies", &good, &urls], "URL 1: is a file; a file of URLs is read with --urls".to_owned()),
         (vec!["--sessions", "0"], "'--sessions <N>': 0 is not in 1..".to_owned()),
         (vec!["--concurrency", "0"], "--concurrency".to_owned()),
+        (vec!["--failures", url], "'--failures' cannot be used with".to_owned()),
     ] {
         let output = fetch(&args);
         let said = said(&output);
@@ -229,6 +230,7 @@ fn help_tells_the_options_and_the_exit_status() {
         "--gateway",
         "--sessions",
         "--lab-gateway",
+        "--failures",
         "--urls",
         "--output",
         "--concurrency",

@@ -2,5 +2,6 @@
 
 mod agreement;
 mod built;
+mod failures;
 mod fetch;
 mod quickstart;
