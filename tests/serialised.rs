@@ -39,7 +39,7 @@ async fn a25_a_snapshot_is_data_with_the_names_of_its_fields() {
     tokio::time::advance(Duration::from_millis(1_500)).await;
     let lease = scheduler.lease(&per()).unwrap();
     let data = data(&scheduler);
-    let exits = json!({ "total": 4, "dead": 0, "quarantined": 0, "stopped": 0, "sessions": 0 });
+    let exits = json!({ "total": 4, "dead": 0, "quarantined": 0, "held": 0, "suspect": 0, "stopped": 0, "sessions": 0 });
     assert_eq!((&data["exits"], &data["age"]), (&exits, &json!(1.5)));
     assert_eq!(
         (&data["leases"], &data["in_flight"], &data["exits_in_use"]),
@@ -74,7 +74,7 @@ async fn a_field_that_is_renamed_breaks_who_reads_it() {
         (
             &data,
             "age alarm exits exits_in_use forgotten hottest in_flight lately leases multiplier origins outcomes \
-             refusals uncooled",
+             refusals uncooled waiting",
         ),
         (&data["origins"][0], "benched heat leases origin outcomes spread"),
         (&data["hottest"][0], "cooling exit heat origin"),

@@ -2,7 +2,6 @@
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser};
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 /// Fetches pages through a pool of proxy exits, and never without one.
@@ -13,7 +12,7 @@ use std::path::PathBuf;
 /// A page counts as fetched if the site answered for good: 404 and 410 are answers too. One whose body broke is asked for
 /// again, at most twice.
 ///
-/// Exit status: 0 all pages fetched, 1 some not, or results could not be written, 2 bad input, 130 interrupted.
+/// Exit status: 0 all pages fetched, or all failures healed, 1 some not, or results could not be written, 2 bad input, 130 interrupted.
 #[derive(Parser, Clone, Debug)]
 #[command(name = "fetch", disable_version_flag = true)]
 pub(crate) struct Args {
@@ -33,6 +32,11 @@ pub(crate) struct Args {
     /// URLs
     #[arg(value_name = "URL")]
     pub(crate) url: Vec<String>,
+
+    /// Fetches nothing, but shows in the lab how a dead exit, a 403, a 429, an overloaded gateway and a wrong password happen
+    /// and heal, and what each costs
+    #[arg(long, exclusive = true, help_heading = "What to fetch")]
+    pub(crate) failures: bool,
 
     /// Appends results as JSON Lines, each on its way before the next page is counted; `-` is standard output, the default outside the lab
     #[arg(long, value_name = "FILE", help_heading = "What to keep")]
@@ -56,8 +60,9 @@ pub(crate) struct Args {
     pub(crate) hold: Option<u32>,
 
     /// Sessions of each gateway that requests share which hold no exit
-    #[arg(long, value_name = "N", default_value_t = NonZeroU32::new(256).unwrap_or(NonZeroU32::MIN), help_heading = "How to fetch")]
-    pub(crate) sessions: NonZeroU32,
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65_536),
+          help_heading = "How to fetch")]
+    pub(crate) sessions: u32,
 
     /// Without --proxies and --gateway: goes through a gateway of the lab instead of a list of its exits
     #[arg(long, conflicts_with_all = ["proxies", "gateway"], help_heading = "How to fetch")]

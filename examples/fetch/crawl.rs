@@ -5,10 +5,13 @@ use crate::page::{self, Page};
 use crate::record::Record;
 use crate::world::{self, World};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::sync::Arc;
+use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Once};
+use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tower_egress::scheduler::Snapshot;
 
 /// What became of the pages.
 #[derive(Debug, Default)]
@@ -62,6 +65,7 @@ pub(crate) async fn run(world: &World, args: &Args, record: &mut Record) -> Craw
     let bar = bar(crawl.wanted);
     let (mut workers, mut pages) = start(world, args);
     let mut stop = std::pin::pin!(stopped());
+    let mut second = tokio::time::interval(Duration::from_secs(1));
     loop {
         tokio::select! {
             biased;
@@ -70,11 +74,15 @@ pub(crate) async fn run(world: &World, args: &Args, record: &mut Record) -> Craw
                 crawl.interrupted = true;
                 workers.abort_all();
             }
+            _ = second.tick() => {
+                let now = world.scheduler.snapshot();
+                say_once(now.waiting);
+                bar.set_message(state(&now));
+            }
             page = pages.recv() => {
                 let Some(page) = page else { break };
                 crawl.count(&page);
                 bar.set_position(crawl.done as u64);
-                bar.set_message(state(world));
                 if let Err(error) = record.write(&page) {
                     crawl.unwritten = Some(error.to_string());
                     workers.abort_all();
@@ -138,8 +146,18 @@ fn bar(pages: usize) -> ProgressBar {
     bar
 }
 
-fn state(world: &World) -> String {
-    let now = world.scheduler.snapshot();
+fn state(now: &Snapshot) -> String {
     let multiplier = now.outcomes.retry_multiplier().unwrap_or(1.0);
-    format!("{multiplier:.2} attempts per success, {} in flight, {} dead", now.in_flight, now.exits.dead)
+    format!(
+        "{multiplier:.2} attempts per success, {} in flight, {} waiting, {} dead",
+        now.in_flight, now.waiting, now.exits.dead
+    )
+}
+
+/// Without a terminal there is no progress to watch: the first wait is told, so that nobody thinks the program hangs.
+fn say_once(waiting: u32) {
+    static SAID: Once = Once::new();
+    if waiting > 0 && !std::io::stderr().is_terminal() {
+        SAID.call_once(|| eprintln!("fetch: no exit may serve now; pages waiting for one: {waiting}"));
+    }
 }

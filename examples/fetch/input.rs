@@ -10,7 +10,11 @@ use std::path::Path;
 pub(crate) fn urls(args: &Args) -> Result<Vec<Uri>, BadInput> {
     let mut urls = Vec::new();
     for (number, text) in (1..).zip(&args.url) {
-        urls.push(url(text).map_err(|what| BadInput(format!("URL {number}: {what}")))?);
+        let cure = |what| match Path::new(text).is_file() {
+            true => "is a file; a file of URLs is read with --urls FILE".into(),
+            false => what,
+        };
+        urls.push(url(text).map_err(|what| BadInput(format!("URL {number}: {}", cure(what))))?);
     }
     if let Some(path) = &args.urls {
         let text = read(path)?;

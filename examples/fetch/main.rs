@@ -7,11 +7,13 @@
 //! cargo run --release --features lab --example fetch
 //! ```
 //!
-//! With `--lab-gateway` it goes through a gateway's sessions instead. With `--proxies FILE` or `--gateway URL`, and URLs, it
-//! fetches for real and writes one JSON line a page. `--help` tells the rest.
+//! With `--lab-gateway` it goes through a gateway's sessions instead. With `--failures` it lets things fail in the lab, and
+//! shows what each costs and how it heals. With `--proxies FILE` or `--gateway URL`, and URLs, it fetches for real and writes
+//! one JSON line a page. `--help` tells the rest.
 
 mod args;
 mod crawl;
+mod failures;
 mod input;
 mod page;
 mod record;
@@ -42,6 +44,9 @@ impl fmt::Display for BadInput {
 
 fn main() -> ExitCode {
     let args = Args::read();
+    if args.failures {
+        return failures::show();
+    }
     let run = tokio::runtime::Runtime::new().map_err(BadInput::from).and_then(|runtime| {
         let end = runtime.block_on(run(args));
         // A reply that nobody waits for any more is not worth a wait.

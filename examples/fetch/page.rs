@@ -5,11 +5,9 @@ use bytes::{Bytes, BytesMut};
 use http::{Request, StatusCode, Uri};
 use http_body_util::BodyExt as _;
 use serde::Serialize;
-use std::io::IsTerminal as _;
-use std::sync::Once;
 use std::time::{Duration, Instant};
 use tower_egress::error::AttemptRecord;
-use tower_egress::{Body, EgressClient, Error, LeaseRequest, Next, Served};
+use tower_egress::{Body, EgressClient, Error, LeaseRequest, Served};
 
 /// One line of the results.
 #[derive(Debug, Serialize)]
@@ -54,7 +52,7 @@ fn millis(time: Duration) -> u64 {
 /// How often a page whose body broke is asked for again. It was sent with GET, so that is safe.
 const MENDS: u32 = 2;
 
-/// Fetches a page. While no exit is usable it waits, as long as the refusal says and the deadline allows.
+/// Fetches a page. While no exit is usable it waits in line, as long as the deadline allows.
 #[allow(clippy::disallowed_methods, reason = "a program may look at the clock")]
 pub(crate) async fn fetch(client: &EgressClient, uri: &Uri, ask: LeaseRequest, args: &Args) -> Page {
     let started = Instant::now();
@@ -62,20 +60,14 @@ pub(crate) async fn fetch(client: &EgressClient, uri: &Uri, ask: LeaseRequest, a
     let (mut before, mut mends) = (Vec::new(), 0);
     let mut page = loop {
         let left = until.saturating_duration_since(Instant::now());
-        let mut page = match answer(client, uri, ask.clone().deadline(left), args).await {
+        let ask = ask.clone().deadline(left).patience(left);
+        let mut page = match answer(client, uri, ask, args).await {
             Ok((page, broken)) if !broken || mends == MENDS || Instant::now() >= until => break page,
             Ok((page, _)) => {
                 mends += 1;
                 page
             }
-            Err(error) => match error.next() {
-                Next::At(time) if error.is_refusal() && time < until => {
-                    say_once(&error);
-                    tokio::time::sleep_until(time.into()).await;
-                    Page::failed(uri, &error)
-                }
-                _ => break Page::failed(uri, &error),
-            },
+            Err(error) => break Page::failed(uri, &error),
         };
         before.append(&mut page.attempts);
     };
@@ -83,14 +75,6 @@ pub(crate) async fn fetch(client: &EgressClient, uri: &Uri, ask: LeaseRequest, a
     page.attempts = before;
     page.ms = millis(started.elapsed());
     page
-}
-
-/// Without a terminal there is no progress to watch: the first wait is told, so that nobody thinks the program hangs.
-fn say_once(refusal: &Error) {
-    static SAID: Once = Once::new();
-    if !std::io::stderr().is_terminal() {
-        SAID.call_once(|| eprintln!("fetch: waits for an exit: {refusal}"));
-    }
 }
 
 /// A page, and whether its body broke.

@@ -4,6 +4,7 @@ use crate::BadInput;
 use crate::args::Args;
 use crate::input;
 use http::Uri;
+use std::num::NonZeroU32;
 use std::time::Duration;
 use tower::Layer;
 use tower_egress::lab::{Behaviour, Lab, LabBuilder, Provider, Reply};
@@ -48,7 +49,9 @@ impl World {
             None => ExitList::default(),
         };
         let gateways = gateways(&args.gateway, args)?;
-        Self::build(args, exits, gateways, urls, args.seed, None)
+        let world = Self::build(args, exits, gateways, urls, args.seed, None)?;
+        tell_rotating(args, &world.gateways);
+        Ok(world)
     }
 
     async fn in_the_lab(args: &Args) -> Result<Self, BadInput> {
@@ -103,12 +106,26 @@ fn with_gateway() -> LabBuilder {
 
 /// The message of a gateway that cannot be used says which one, and does not repeat it.
 fn gateways(given: &[String], args: &Args) -> Result<Vec<Gateway>, BadInput> {
+    let sessions = NonZeroU32::new(args.sessions).unwrap_or(NonZeroU32::MIN);
     let read = |text: &String| match text.contains(SESSION) {
-        true => Gateway::parse(text).map(|gateway| gateway.sessions(args.sessions)),
+        true => Gateway::parse(text).map(|gateway| gateway.sessions(sessions)),
         false => Gateway::rotating(text),
     };
     let named = |(at, text)| read(text).map_err(|error| BadInput(format!("--gateway {at}: {error}")));
     (1..).zip(given).map(named).collect()
+}
+
+/// A forgotten placeholder or port is a guess that shows in no answer, but on the bill.
+fn tell_rotating(args: &Args, gateways: &[Gateway]) {
+    for (at, (text, gateway)) in (1..).zip(args.gateway.iter().zip(gateways)) {
+        if !text.contains(SESSION) {
+            let (host, port) = (gateway.host(), gateway.port());
+            eprintln!(
+                "fetch: --gateway {at} has no {SESSION} in its login, so {host} at port {port} is taken to rotate by itself; if \
+                 it has sessions, write {SESSION} where the provider wants the token"
+            );
+        }
+    }
 }
 
 /// What a worker asks for.

@@ -106,10 +106,14 @@ async fn resolve(route: &Route) -> Result<Vec<SocketAddr>, Failure> {
     if let Ok(ip) = route.host().parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(ip, route.port())]);
     }
-    let failed = |cause: io::Error| io_failed(Phase::ExitDns, cause);
+    // The system names no name, and of many exits one is misspelt.
+    let failed = |cause: io::Error| {
+        let named = io::Error::new(cause.kind(), format!("{}: {cause}", route.host()));
+        Failure::new(Phase::ExitDns, Seen::Never).blameless(machine::failed(&cause)).because(named)
+    };
     let addresses: Vec<_> = lookup_host((route.host(), route.port())).await.map_err(failed)?.collect();
     if addresses.is_empty() {
-        return Err(failed(io::Error::new(io::ErrorKind::NotFound, "the exit's name has no address")));
+        return Err(failed(io::Error::new(io::ErrorKind::NotFound, "the name has no address")));
     }
     Ok(addresses)
 }

@@ -97,17 +97,9 @@ impl Fleet {
         }
     }
 
-    /// Never waits.
+    /// Never waits. A refusal that somebody gets is to be [counted](Self::refuse).
     #[inline]
     pub(crate) fn lease(&mut self, now: Time, ask: &LeaseRequest, name: &Origin) -> Result<Grant, Refusal> {
-        match self.attempt(now, ask, name) {
-            Ok(grant) => Ok(grant),
-            Err(refusal) => Err(self.refuse(refusal)),
-        }
-    }
-
-    #[inline]
-    fn attempt(&mut self, now: Time, ask: &LeaseRequest, name: &Origin) -> Result<Grant, Refusal> {
         self.pool.tick(now);
         if self.out >= self.most_out {
             return Err(if self.closed { Refusal::Closed } else { Refusal::Full { retry_at: now + BUSY } });
@@ -164,7 +156,7 @@ impl Fleet {
 
     /// Counts a refusal that somebody gets.
     #[cold]
-    fn refuse(&mut self, refusal: Refusal) -> Refusal {
+    pub(crate) fn refuse(&mut self, refusal: Refusal) -> Refusal {
         match refusal {
             Refusal::NoUsableExit { counts, .. } => {
                 self.refusals.no_usable_exit += 1;
@@ -229,7 +221,11 @@ impl Fleet {
         self.pool.tick(now);
         let (_, origin) = ask.receipt.at;
         let next = self.choose(now, ask.ask, origin);
-        let stopped = matches!(next, Err(NoExit::Stopped));
+        let instead = match next {
+            Err(NoExit::Stopped) => Why::FleetStopped,
+            Err(NoExit::Moved { .. }) => Why::ExitLost,
+            _ => Why::NoUsableExit,
+        };
         let facts = Facts {
             evidence: ask.evidence,
             heat_left: self.pool.heat(now, ask.receipt.at.0, origin),
@@ -251,7 +247,7 @@ impl Fleet {
         };
         self.retries += 1;
         match self.rules.verdict(&facts) {
-            Verdict::Stop(Why::NoUsableExit) if stopped => Verdict::Stop(Why::FleetStopped),
+            Verdict::Stop(Why::NoUsableExit) => Verdict::Stop(instead),
             verdict => verdict,
         }
     }

@@ -81,6 +81,8 @@ impl Snapshot {
                 total: census.total,
                 dead: census.dead,
                 quarantined: census.quarantined,
+                held: census.held,
+                suspect: census.suspect,
                 stopped: census.stopped,
                 sessions: census.sessions,
             },
@@ -111,6 +113,10 @@ pub struct ExitCounts {
     pub dead: u32,
     /// Kept out by a person.
     pub quarantined: u32,
+    /// Behind a gateway that is overloaded or unreachable, until it has served somebody again.
+    pub held: u32,
+    /// With a login in doubt, until one lease has tried it.
+    pub suspect: u32,
     /// With a login that is stopped.
     pub stopped: u32,
     /// Sessions of gateways that are held, or in use, by one holder alone. They are minted for it, and not among the `total`.

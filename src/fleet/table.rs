@@ -41,11 +41,13 @@ impl fmt::Display for Snapshot {
 }
 
 impl Snapshot {
-    fn shares(&self) -> [(u64, &'static str); 3] {
+    fn shares(&self) -> [(u64, &'static str); 5] {
         let exits = &self.exits;
         [
             (exits.dead.into(), "dead"),
             (exits.quarantined.into(), "kept out"),
+            (exits.held.into(), "behind a gateway that is left alone"),
+            (exits.suspect.into(), "with a login in doubt"),
             (exits.stopped.into(), "with a stopped login"),
         ]
     }

@@ -59,7 +59,7 @@ impl Fleet {
                 return self.join(now, ask, name, behind, patience);
             }
         }
-        match self.attempt(now, ask, name) {
+        match self.lease(now, ask, name) {
             Ok(grant) => Turn::Granted(grant),
             Err(refusal) => self.join(now, ask, name, refusal, patience),
         }
@@ -154,7 +154,7 @@ impl Fleet {
         let Some(((ask, name), patience)) = wants else {
             return Turn::Refused(Refusal::Misuse("a place in the line was left and then claimed"));
         };
-        let turn = match self.attempt(now, &ask, &name) {
+        let turn = match self.lease(now, &ask, &name) {
             Ok(grant) => {
                 self.step_out(ticket);
                 Turn::Granted(grant)

@@ -31,7 +31,7 @@ impl Broken {
 
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "lab: {}", self.what)
+        write!(f, "{} (lab: {})", self.failure, self.what)
     }
 }
 

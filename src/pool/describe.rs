@@ -4,7 +4,7 @@ use super::Pool;
 use super::exits::ExitRecord;
 use super::gate::State;
 use super::origins::Gone;
-use super::parents::Parent;
+use super::parents::{Kind, Parent};
 use super::spread::BlockedSpread;
 use crate::exit::ExitId;
 use crate::outcome::OutcomeCounts;
@@ -16,6 +16,8 @@ pub(crate) struct Census {
     pub(crate) total: u32,
     pub(crate) dead: u32,
     pub(crate) quarantined: u32,
+    pub(crate) held: u32,
+    pub(crate) suspect: u32,
     pub(crate) stopped: u32,
     /// Sessions that are held beside them.
     pub(crate) sessions: u32,
@@ -50,7 +52,11 @@ impl Pool {
             total: count(self.exits.len()),
             dead: count(dead),
             quarantined: count(self.exits.fixed.iter().filter(|exit| exit.quarantined).count()),
-            stopped: count(self.exits.fixed.iter().filter(|exit| self.is_stopped(exit)).count()),
+            held: self.with_parent_that(|parent| parent.kind == Kind::Gateway && !parent.gate.is_open()),
+            suspect: self.with_parent_that(|parent| {
+                parent.kind == Kind::Credential && !parent.gate.is_open() && !parent.is_stopped()
+            }),
+            stopped: self.with_parent_that(Parent::is_stopped),
             sessions: count(self.exits.minted.len()),
             in_use: self.in_use,
             uncooled: self.uncooled,
@@ -59,8 +65,12 @@ impl Pool {
         }
     }
 
-    fn is_stopped(&self, exit: &ExitRecord) -> bool {
-        exit.parents.iter().flatten().any(|ix| self.parents.get(*ix).is_some_and(Parent::is_stopped))
+    /// Exits that share such a thing.
+    fn with_parent_that(&self, is: impl Fn(&Parent) -> bool) -> u32 {
+        let any = |exit: &&ExitRecord| {
+            exit.parents.iter().flatten().any(|ix| self.parents.get(*ix).is_some_and(&is))
+        };
+        u32::try_from(self.exits.fixed.iter().filter(any).count()).unwrap_or(u32::MAX)
     }
 
     pub(crate) fn origin_facts(&self, now: Time) -> impl Iterator<Item = OriginFacts<'_>> {

@@ -12,6 +12,7 @@
 
 use super::receipt::LeaseId;
 use crate::request::Time;
+use std::time::Duration;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum State {
@@ -44,12 +45,13 @@ impl State {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gate {
     state: State,
-    shut_at: Option<Time>,
+    /// Attempts sent from then on say something new.
+    news_from: Time,
     shuts: u32,
 }
 
 impl Gate {
-    pub(crate) const OPEN: Self = Self { state: State::Open, shut_at: None, shuts: 0 };
+    pub(crate) const OPEN: Self = Self { state: State::Open, news_from: Time::ZERO, shuts: 0 };
 
     pub(crate) const fn state(&self) -> State {
         self.state
@@ -66,12 +68,12 @@ impl Gate {
 
     /// Whether an attempt sent then says nothing new: the gate has been shut since.
     pub(crate) fn is_stale(&self, sent: Time) -> bool {
-        self.shut_at.is_some_and(|shut| sent <= shut)
+        sent < self.news_from
     }
 
     pub(crate) fn shut(&mut self, now: Time, until: Time) {
         self.state = State::Resting { until };
-        self.shut_at = Some(now);
+        self.news_from = now + Duration::from_nanos(1);
         self.shuts += 1;
     }
 
@@ -79,7 +81,7 @@ impl Gate {
     pub(crate) fn doubt(&mut self, now: Time) {
         self.state = State::Trial { lease: None, until: now, passed: 0 };
         // There is no rest: what is sent in the same moment, but after, is news.
-        self.shut_at = Some(Time::from_nanos(now.as_nanos().saturating_sub(1)));
+        self.news_from = now;
     }
 
     /// Never shortens, and shuts nothing that is not resting.

@@ -98,6 +98,9 @@ fn complete<E: CarriesRefusal>(error: &mut E, attempt: &Attempt) {
     if let Some(refusal) = error.refusal().filter(|refusal| refusal.next() != Next::Bug) {
         let (why, at) = match refusal.next() {
             Next::At(at) => (Why::NoUsableExit, at),
+            Next::WhenResumed => (Why::FleetStopped, attempt.now()),
+            // What is lost is for the caller to accept: no later time would help.
+            _ if matches!(refusal, LeaseError::Moved { .. }) => (Why::ExitLost, attempt.now()),
             _ => (Why::Deadline, attempt.now()),
         };
         if let Some(mut real) = kept {

@@ -1,15 +1,16 @@
 //! A place in the line.
 
 use super::held::Held;
+use super::shell::unlock;
 use super::{Lease, Scheduler, events};
 use crate::error::LeaseError;
-use crate::fleet::{Ticket, Turn};
+use crate::fleet::{Grant, Ticket, Turn};
 use crate::request::{LeaseRequest, Origin, Time};
 use pin_project::{pin_project, pinned_drop};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 use tokio::time::Sleep;
 
@@ -38,7 +39,7 @@ impl Scheduler {
         let origin = Self::check(ask)?;
         let turn = self.act(|fleet, now| {
             let deadline = ask.trail.deadline.unwrap_or(now + ask.deadline);
-            if deadline <= now {
+            if ask.trail.deadline.is_some_and(|deadline| deadline <= now) {
                 return Err(LeaseError::DeadlinePassed);
             }
             let patience = deadline.min(now + ask.patience);
@@ -57,6 +58,38 @@ impl Scheduler {
                 alarm: tokio::time::sleep_until(self.instant(until)),
             })),
         }
+    }
+}
+
+impl Scheduler {
+    /// When a ticket looks again by itself, if it is not due now.
+    fn poll_ticket(&self, ticket: Ticket, waker: &Waker) -> Option<Time> {
+        let mut guarded = self.guarded();
+        let now = self.now();
+        let until = guarded.fleet.wait(now, ticket);
+        // Kept first: it may be called right below.
+        if until.is_some() {
+            guarded.wakers.keep(ticket, waker);
+        }
+        unlock(guarded, now);
+        until
+    }
+
+    /// From a drop: tells nobody anything, but wakes who may go.
+    pub(super) fn leave(&self, ticket: Ticket) {
+        let mut guarded = self.guarded();
+        let now = self.now();
+        guarded.fleet.leave(now, ticket);
+        let _waker = guarded.wakers.take(ticket); // dropped without the lock
+        unlock(guarded, now);
+    }
+
+    /// A grant, owned before anybody hears of it: if a subscriber panics, the lease goes back.
+    #[inline]
+    pub(super) fn granted(&self, grant: Grant, ask: &LeaseRequest, origin: &Origin) -> Lease {
+        let lease = Lease::new(Held::new(self.clone(), grant, origin.clone()));
+        events::leased(ask, origin, &lease);
+        lease
     }
 }
 
@@ -149,14 +182,5 @@ impl Future for Acquire {
 impl fmt::Debug for Acquire {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Acquire").field("ask", &self.ask).finish_non_exhaustive()
-    }
-}
-
-impl Scheduler {
-    /// A grant, owned before anybody hears of it: if a subscriber panics, the lease goes back.
-    pub(super) fn granted(&self, grant: crate::fleet::Grant, ask: &LeaseRequest, origin: &Origin) -> Lease {
-        let lease = Lease::new(Held::new(self.clone(), grant, origin.clone()));
-        events::leased(ask, origin, &lease);
-        lease
     }
 }

@@ -4,7 +4,7 @@ use super::sync::{Mutex, MutexGuard, lock};
 use super::wakers::Wakers;
 use super::{Acquire, Builder, Lease, Operator, Snapshot, Until, events};
 use crate::error::LeaseError;
-use crate::fleet::{Fleet, FleetConfig, Reached, Receipt, Refusal, Release, RetryAsk, State, Ticket};
+use crate::fleet::{Fleet, FleetConfig, Receipt, Refusal, Release, RetryAsk, State};
 use crate::outcome::Evidence;
 use crate::request::{LeaseRequest, Origin, Time};
 use crate::verdict::Verdict;
@@ -28,9 +28,9 @@ struct Shell {
 }
 
 /// What the one lock guards.
-struct Guarded {
-    fleet: Fleet,
-    wakers: Wakers,
+pub(super) struct Guarded {
+    pub(super) fleet: Fleet,
+    pub(super) wakers: Wakers,
 }
 
 impl Scheduler {
@@ -70,20 +70,21 @@ impl Scheduler {
     /// ```
     pub fn lease(&self, ask: &LeaseRequest) -> Result<Lease, LeaseError> {
         let origin = Self::check(ask)?;
-        let (granted, woken) = {
-            let mut guarded = self.guarded();
-            let now = self.now();
-            if ask.trail.deadline.is_some_and(|deadline| deadline <= now) {
-                return Err(LeaseError::DeadlinePassed);
-            }
-            (guarded.fleet.lease(now, ask, origin), guarded.served(now))
-        };
-        if let Some(woken) = woken {
-            wake(woken);
+        let mut guarded = self.guarded();
+        let now = self.now();
+        if ask.trail.deadline.is_some_and(|deadline| deadline <= now) {
+            return Err(LeaseError::DeadlinePassed);
         }
-        match granted {
-            Ok(grant) => Ok(self.granted(grant, ask, origin)),
-            Err(refusal) => Err(self.refuse(refusal, ask, origin)),
+        match guarded.fleet.lease(now, ask, origin) {
+            Ok(grant) => {
+                unlock(guarded, now);
+                Ok(self.granted(grant, ask, origin))
+            }
+            Err(refusal) => {
+                let refusal = guarded.fleet.refuse(refusal);
+                unlock(guarded, now);
+                Err(self.refuse(refusal, ask, origin))
+            }
         }
     }
 
@@ -164,67 +165,15 @@ impl Scheduler {
     /// One verb of the fleet. Who may go now is woken, and what its owner should know of is told, after the lock is released.
     #[inline]
     pub(super) fn act<T>(&self, verb: impl FnOnce(&mut Fleet, Time) -> T) -> T {
-        let (out, woken, notices) = {
-            let mut guarded = self.guarded();
-            let now = self.now();
-            let out = verb(&mut guarded.fleet, now);
-            (out, guarded.served(now), guarded.fleet.take_notices())
-        };
-        if let Some(woken) = woken {
-            wake(woken);
-        }
+        let mut guarded = self.guarded();
+        let now = self.now();
+        let out = verb(&mut guarded.fleet, now);
+        let notices = guarded.fleet.take_notices();
+        unlock(guarded, now);
         if let Some(notices) = notices {
             notices.into_iter().for_each(events::noticed);
         }
         out
-    }
-
-    /// When a ticket looks again by itself, if it is not due now.
-    pub(super) fn poll_ticket(&self, ticket: Ticket, waker: &Waker) -> Option<Time> {
-        let (until, woken) = {
-            let mut guarded = self.guarded();
-            let now = self.now();
-            let until = guarded.fleet.wait(now, ticket);
-            // Kept first: it may be called right below.
-            if until.is_some() {
-                guarded.wakers.keep(ticket, waker);
-            }
-            (until, guarded.served(now))
-        };
-        if let Some(woken) = woken {
-            wake(woken);
-        }
-        until
-    }
-
-    /// Whether a state of the fleet is reached; if not, the ticket is woken when it may be.
-    pub(super) fn reach(&self, state: State, ticket: Option<Ticket>, waker: &Waker) -> Reached {
-        let (reached, woken) = {
-            let mut guarded = self.guarded();
-            let now = self.now();
-            let reached = guarded.fleet.reach(now, state, ticket);
-            if let Reached::NotYet { ticket, .. } = reached {
-                guarded.wakers.keep(ticket, waker);
-            }
-            (reached, guarded.served(now))
-        };
-        if let Some(woken) = woken {
-            wake(woken);
-        }
-        reached
-    }
-
-    /// From a drop: tells nobody anything, but wakes who may go.
-    pub(super) fn leave(&self, ticket: Ticket) {
-        let (woken, _waker) = {
-            let mut guarded = self.guarded();
-            let now = self.now();
-            guarded.fleet.leave(now, ticket);
-            (guarded.served(now), guarded.wakers.take(ticket))
-        };
-        if let Some(woken) = woken {
-            wake(woken);
-        }
     }
 
     /// Acts on the fleet as a person.
@@ -235,13 +184,10 @@ impl Scheduler {
 
     #[inline]
     pub(super) fn release(&self, receipt: &Receipt, how: Release, evidence: Option<&Evidence>) {
-        let woken = {
-            let mut guarded = self.guarded();
-            guarded.fleet.release(receipt, how, evidence);
-            if guarded.fleet.has_line() { guarded.served(self.now()) } else { None }
-        };
-        if let Some(woken) = woken {
-            wake(woken);
+        let mut guarded = self.guarded();
+        guarded.fleet.release(receipt, how, evidence);
+        if guarded.fleet.has_line() {
+            unlock(guarded, self.now());
         }
     }
 
@@ -275,7 +221,7 @@ impl Scheduler {
     }
 
     #[inline]
-    fn guarded(&self) -> MutexGuard<'_, Guarded> {
+    pub(super) fn guarded(&self) -> MutexGuard<'_, Guarded> {
         lock(&self.0.guarded)
     }
 
@@ -326,26 +272,21 @@ impl Scheduler {
     }
 }
 
-impl Guarded {
-    /// Calls who may go now, and returns whom to wake.
-    #[inline]
-    fn served(&mut self, now: Time) -> Option<Vec<Waker>> {
-        if self.fleet.has_line() { Some(self.serve(now)) } else { None }
-    }
-
-    #[cold]
-    fn serve(&mut self, now: Time) -> Vec<Waker> {
-        self.fleet.serve(now);
-        self.wakers.called(&mut self.fleet)
+/// Ends a verb: calls those who may go now, gives the lock back, and then wakes them, for a waker is somebody else's code.
+#[inline]
+pub(super) fn unlock(guarded: MutexGuard<'_, Guarded>, now: Time) {
+    if guarded.fleet.has_line() {
+        wake(guarded, now);
     }
 }
 
-/// Without the lock: a waker is somebody else's code.
 #[cold]
-fn wake(woken: Vec<Waker>) {
-    for waker in woken {
-        waker.wake();
-    }
+fn wake(mut guarded: MutexGuard<'_, Guarded>, now: Time) {
+    guarded.fleet.serve(now);
+    let Guarded { fleet, wakers } = &mut *guarded;
+    let called = wakers.called(fleet);
+    drop(guarded);
+    called.into_iter().for_each(Waker::wake);
 }
 
 impl fmt::Debug for Scheduler {

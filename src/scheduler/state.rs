@@ -1,12 +1,13 @@
 //! Waiting for a state of the whole fleet.
 
 use super::Scheduler;
+use super::shell::unlock;
 use crate::fleet::{Reached, State, Ticket};
 use pin_project::{pin_project, pinned_drop};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 use tokio::time::Sleep;
 
@@ -31,6 +32,21 @@ pub struct Until {
 impl Until {
     pub(super) const fn new(scheduler: Scheduler, state: State) -> Self {
         Self { scheduler, state, ticket: None, alarm: None }
+    }
+}
+
+impl Scheduler {
+    /// Whether a state of the fleet is reached; if not, the ticket is woken when it may be.
+    fn reach(&self, state: State, ticket: Option<Ticket>, waker: &Waker) -> Reached {
+        let mut guarded = self.guarded();
+        let now = self.now();
+        let reached = guarded.fleet.reach(now, state, ticket);
+        // Kept first: it may be called right below.
+        if let Reached::NotYet { ticket, .. } = reached {
+            guarded.wakers.keep(ticket, waker);
+        }
+        unlock(guarded, now);
+        reached
     }
 }
 

@@ -46,6 +46,8 @@ pub enum Why {
     NoCure,
     /// No other exit may serve this origin within the deadline.
     NoUsableExit,
+    /// The exit that the identity holds is lost, and its move not accepted yet: ask again to learn which comes next.
+    ExitLost,
     /// Every login is stopped, until an operator mends one.
     FleetStopped,
     /// The deadline comes first.
@@ -62,6 +64,7 @@ impl fmt::Display for Why {
             Self::BodyGone => "its body cannot be sent again",
             Self::NoCure => "no other exit can cure it",
             Self::NoUsableExit => "no other exit may serve this origin in time",
+            Self::ExitLost => "the identity's exit is lost, and its request does not move unasked",
             Self::FleetStopped => "every login is stopped until one is mended and resumed",
             Self::Deadline => "the deadline comes first",
         })

@@ -113,14 +113,17 @@ async fn te_090_a_pair_that_is_refused_for_ever_never_rests_longer_than_an_hour(
 
 #[tokio::test(start_paused = true)]
 async fn te_090_a_refused_login_and_a_site_that_breaks_rest_no_exit() {
-    // Chosen: neither is the exit's, and another exit of the same login would be refused as well; so neither has a rest.
-    for outcome in
-        [Outcome::AuthError { reason: AuthReason::Rejected }, Outcome::Interrupted { phase: Phase::Head }]
-    {
-        let scheduler = pool(1);
-        (0..200).for_each(|_| assert!(once(&scheduler, outcome)));
-        assert_eq!(scheduler.snapshot().exits.dead, 0);
-    }
+    // Chosen: neither is the exit's, and another exit of the same login would be refused as well; so neither has a rest. A
+    // login that is refused twice stops.
+    let broken = Outcome::Interrupted { phase: Phase::Head };
+    let scheduler = pool(1);
+    (0..200).for_each(|_| assert!(once(&scheduler, broken)));
+    assert_eq!(scheduler.snapshot().exits.dead, 0);
+    let refused = Outcome::AuthError { reason: AuthReason::Rejected };
+    let scheduler = pool(1);
+    (0..2).for_each(|_| assert!(once(&scheduler, refused)));
+    assert_eq!(scheduler.lease(&ask()).unwrap_err(), LeaseError::FleetStopped);
+    assert_eq!((scheduler.snapshot().exits.dead, scheduler.snapshot().exits.stopped), (0, 1));
 }
 
 #[tokio::test(start_paused = true)]

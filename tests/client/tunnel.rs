@@ -212,8 +212,11 @@ async fn an_exit_that_is_not_there() {
 #[tokio::test]
 async fn an_exit_without_an_address() {
     // A label of 64 bytes: no resolver asks anybody for it.
-    let exit = Exit::parse(&format!("http://{}.example:1", "a".repeat(64))).unwrap();
-    let failure = get(&any_client(), exit.route(), URI).await.unwrap_err().into_failure();
+    let host = format!("{}.example", "a".repeat(64));
+    let exit = Exit::parse(&format!("http://{host}:1")).unwrap();
+    let error = get(&any_client(), exit.route(), URI).await.unwrap_err();
+    assert!(error.to_string().starts_with(&format!("exit name failed: {host}: ")), "{error}");
+    let failure = error.into_failure();
     assert_eq!((failure.phase(), failure.seen()), (Phase::ExitDns, Seen::Never));
 }
 

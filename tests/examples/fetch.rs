@@ -97,6 +97,19 @@ async fn a_gateway_that_refuses_the_login_is_told_once_a_page_and_prints_no_secr
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn that_a_gateway_is_taken_to_rotate_is_said() {
+    let lab = Lab::builder().gateway(Provider::rotating().login("u", "secret"));
+    let lab = lab.start().await.expect("a lab");
+    let (gateway, url) = (lab.gateway().template(), lab.url("/p"));
+    let output = tokio::task::block_in_place(|| fetch(&["--gateway", &gateway, &url]));
+    let (said, port) = (said(&output), lab.gateway().address().port());
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let told =
+        format!("fetch: --gateway 1 has no {{session}} in its login, so 127.1.0.1 at port {port} is taken");
+    assert!(said.starts_with(&told) && !said.contains("secret"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn with_a_list_and_urls_it_writes_a_line_a_page() {
     let lab = Lab::builder().fine(4).start().await.expect("a lab");
     lab.origin().page("/a", Reply::page("alpha"));
@@ -189,8 +202,10 @@ fn bad_input_is_one_clear_line_with_file_and_line_and_no_secret() {
         ),
         (vec!["--gateway", "http://u-{session}:secret@gw.test:1"], "no URL to fetch".to_owned()),
         (vec!["--gateway", "gw.test:1", "--lab-gateway"], "--lab-gateway".to_owned()),
-        (vec!["--sessions", "0"], "--sessions".to_owned()),
+        (vec!["--proxies", &good, &urls], "URL 1: is a file; a file of URLs is read with --urls".to_owned()),
+        (vec!["--sessions", "0"], "'--sessions <N>': 0 is not in 1..".to_owned()),
         (vec!["--concurrency", "0"], "--concurrency".to_owned()),
+        (vec!["--failures", url], "'--failures' cannot be used with".to_owned()),
     ] {
         let output = fetch(&args);
         let said = said(&output);
@@ -215,6 +230,7 @@ fn help_tells_the_options_and_the_exit_status() {
         "--gateway",
         "--sessions",
         "--lab-gateway",
+        "--failures",
         "--urls",
         "--output",
         "--concurrency",
@@ -271,7 +287,7 @@ async fn the_first_wait_for_an_exit_is_told_where_there_is_no_terminal() {
     let output = tokio::task::block_in_place(|| fetch(&args));
     let said = said(&output);
     assert!(said.contains("2 of 3 fetched"), "{said}");
-    assert_eq!(said.matches("fetch: waits for an exit: no usable exit for").count(), 1, "{said}");
+    assert_eq!(said.matches("fetch: no exit may serve now; pages waiting for one: 1").count(), 1, "{said}");
 }
 
 #[cfg(unix)]

@@ -2,6 +2,7 @@
 
 mod agreement;
 mod built;
+mod failures;
 mod fetch;
 mod prices_and_crawl;
 mod quickstart;

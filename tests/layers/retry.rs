@@ -56,7 +56,9 @@ fn round(wait: Duration) -> Duration {
 #[tokio::test(start_paused = true)]
 async fn a_failing_origin_is_asked_again_through_the_exit_that_is_held() {
     let (scheduler, script) = (scheduler(8), Script::new([status(503), status(200)]));
-    let request = with(Request::get(URI), "", LeaseRequest::new("sku-42"));
+    // Without an end, for windows begin and end by the wall's clock.
+    let ask = LeaseRequest::new("sku-42").windowed(Duration::MAX);
+    let request = with(Request::get(URI), "", ask);
     EgressLayer::new(&scheduler).layer(script.clone()).oneshot(request).await.unwrap();
     let exits = script.exits();
     assert_eq!((exits.len(), exits[0]), (2, exits[1]));
@@ -210,6 +212,22 @@ async fn a_refusal_on_the_way_does_not_hide_the_real_error() {
     assert!(at - now().into_std() > Duration::from_secs(590), "when the first exit comes back");
     assert_eq!(error.attempts().len(), 1);
     assert_eq!(scheduler.snapshot().refusals.no_usable_exit, 2, "one is the test's own");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_learns_on_the_way_that_every_login_is_stopped_waits_until_somebody_resumes() {
+    let (scheduler, script) = (scheduler(2), Script::new([fail(Phase::ExitTcp, Seen::Never)]));
+    let mut answer = Box::pin(EgressLayer::new(&scheduler).layer(script.clone()).oneshot(get(URI)));
+    assert!(poll_once(&mut answer).await.is_pending());
+    let ask = LeaseRequest::per_request().origin("shop.example");
+    for _ in 0..4 {
+        tokio::time::advance(Duration::from_millis(1)).await;
+        scheduler.lease(&ask).unwrap().report(Outcome::AuthError { reason: AuthReason::Rejected });
+    }
+    let error = answer.await.unwrap_err();
+    assert_eq!(error.outcome(), Some(Outcome::ProxyError { phase: Phase::ExitTcp }));
+    assert_eq!((error.why(), error.next()), (Some(Why::FleetStopped), Next::WhenResumed), "{error}");
+    assert_eq!(script.sent().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -79,7 +79,7 @@ impl World {
     }
 
     pub(super) fn at(&mut self, origin: &str, ask: &LeaseRequest) -> Result<Grant, Refusal> {
-        self.fleet.lease(self.now, ask, &Origin::new(origin))
+        self.fleet.lease(self.now, ask, &Origin::new(origin)).map_err(|refusal| self.fleet.refuse(refusal))
     }
 
     pub(super) fn lease(&mut self, ask: &LeaseRequest) -> Grant {

@@ -94,7 +94,7 @@ fn a_lost_identity_stops_and_is_not_waited_for() {
     let mut world = World::of(3);
     let ask = LeaseRequest::identity("account").deadline(Duration::MAX).patience(Duration::MAX);
     let grant = world.once(&ask, BLOCKED);
-    assert_eq!(verdict(&mut world, &grant, &ask, BLOCKED), Verdict::Stop(Why::NoUsableExit));
+    assert_eq!(verdict(&mut world, &grant, &ask, BLOCKED), Verdict::Stop(Why::ExitLost));
 }
 
 #[test]
