@@ -55,6 +55,39 @@ async fn a_request_dropped_after_any_poll_leaves_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_request_dropped_while_it_waits_in_line_leaves_nothing() {
+    for polls in 0.. {
+        let scheduler = scheduler(1);
+        let limited = tower_egress::Outcome::RateLimited { retry_after: None };
+        scheduler.lease(&LeaseRequest::per_request().origin("shop.example")).unwrap().report(limited);
+        let stack = EgressLayer::new(&scheduler).layer(Script::new([status(200), status(200)]));
+        let mut first = Box::pin(stack.clone().oneshot(get(URI)));
+        let mut second = Box::pin(stack.oneshot(get(URI)));
+        let mut done = false;
+        for _ in 0..polls {
+            done |= poll_once(&mut first).await.is_ready();
+            if done {
+                break;
+            }
+            assert!(poll_once(&mut second).await.is_pending(), "nobody overtakes");
+            tokio::time::advance(Duration::from_millis(30)).await;
+        }
+        drop(first);
+        assert_eq!(
+            second.await.unwrap().status(),
+            200,
+            "the other is served, after {polls} polls of the first"
+        );
+        let snapshot = scheduler.snapshot();
+        assert_eq!((snapshot.waiting, snapshot.in_flight), (0, 0), "dropped after {polls} polls");
+        if done {
+            return;
+        }
+        assert!(polls < 200, "it never ends");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_request_that_goes_away_soon_blames_nobody() {
     let scheduler = scheduler(2);
     let mut stack = EgressLayer::new(&scheduler).layer(Script::new([Step::Hang, Step::Hang]));

@@ -10,3 +10,4 @@ mod plain;
 mod retry;
 mod secrets;
 mod support;
+mod waiting;
