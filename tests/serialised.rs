@@ -73,7 +73,7 @@ async fn a_field_that_is_renamed_breaks_who_reads_it() {
     for (value, known) in [
         (
             &data,
-            "age alarm exits exits_in_use forgotten hottest in_flight lately leases multiplier origins outcomes \
+            "age alarm events_lost exits exits_in_use forgotten hottest in_flight lately leases multiplier origins outcomes \
              refusals uncooled waiting",
         ),
         (&data["origins"][0], "benched heat leases origin outcomes spread"),

@@ -15,8 +15,8 @@ pub(crate) use receipt::{Grant, Refusal, RetryAsk};
 pub use snapshot::{ExitCounts, OriginSnapshot, OriginTotals, PairSnapshot, RefusalCounts, Snapshot};
 pub(crate) use waiting::{Reached, State, Turn};
 
-pub use crate::pool::{BlockedSpread, ExitBlocks, Reason, Receipt, SpreadVerdict};
-pub(crate) use crate::pool::{Bounds, Member, Notice};
+pub use crate::pool::{BlockedSpread, Bounds, Event, ExitBlocks, Reason, Receipt, SpreadVerdict};
+pub(crate) use crate::pool::{Events, Member};
 
 use line::Line;
 
@@ -119,6 +119,14 @@ impl Fleet {
         let route = if fresh { route.freshly() } else { route };
         self.leases += 1;
         self.out += 1;
+        self.pool.events.tell(now, || Event::Lease {
+            key: ask.key.clone(),
+            origin: name.clone(),
+            exit: route.exit(),
+            generation: binding.map(|(_, generation)| generation),
+            reason,
+            trial,
+        });
         let charged = ask.trail.burned < BURNS;
         let receipt = Receipt { id, exit: route.exit(), at: (exit, origin), binding, sent: now, charged };
         Ok(Grant { receipt, route, reason, trial })
@@ -154,9 +162,20 @@ impl Fleet {
         self.pool.choose(now, ask, origin)
     }
 
-    /// Counts a refusal that somebody gets.
+    /// Counts a refusal that somebody gets, and tells of it.
     #[cold]
-    pub(crate) fn refuse(&mut self, refusal: Refusal) -> Refusal {
+    pub(crate) fn refuse(
+        &mut self,
+        now: Time,
+        ask: &LeaseRequest,
+        name: &Origin,
+        refusal: Refusal,
+    ) -> Refusal {
+        self.pool.events.tell(now, || {
+            let (why, retry_at, counts) = refusal.facts();
+            let (key, origin, retry_in) = (ask.key.clone(), name.clone(), retry_at.map(|at| at.since(now)));
+            Event::Refusal { key, origin, why, retry_in, counts }
+        });
         match refusal {
             Refusal::NoUsableExit { counts, .. } => {
                 self.refusals.no_usable_exit += 1;
@@ -180,25 +199,34 @@ impl Fleet {
         amends: Option<&Evidence>,
     ) {
         self.pool.tick(now);
+        self.pool.tell_report(now, receipt, evidence, amends.is_some());
         if self.pool.charge(now, receipt, evidence, amends) {
             self.measure(now, receipt.at.1, evidence, amends);
         }
     }
 
-    /// Once per lease: its guard sees to that. `evidence` is what it reported last.
+    /// Once per lease: its guard sees to that. `evidence` is what it reported last. Says whether somebody may wait for it.
     #[inline]
-    pub(crate) fn release(&mut self, receipt: &Receipt, how: Release, evidence: Option<&Evidence>) {
+    pub(crate) fn release(&mut self, receipt: &Receipt, how: Release, evidence: Option<&Evidence>) -> bool {
         if let (Release::Dropped { after }, None) = (how, evidence) {
-            if after >= SLOW {
-                let weak = Evidence::of(Outcome::Interrupted { phase: Phase::Head });
-                self.report(receipt.sent + after, receipt, &weak, None);
-            }
+            self.dropped(receipt, after);
         }
         self.out = self.out.saturating_sub(1);
-        if !self.line.is_empty() {
+        self.pool.leave(receipt, evidence.is_some_and(Evidence::is_good_end));
+        let waited_for = !self.line.is_empty();
+        if waited_for {
             self.left();
         }
-        self.pool.leave(receipt, evidence.is_some_and(Evidence::is_good_end));
+        waited_for
+    }
+
+    /// A caller went away without a word.
+    #[cold]
+    fn dropped(&mut self, receipt: &Receipt, after: Duration) {
+        if after >= SLOW {
+            let weak = Evidence::of(Outcome::Interrupted { phase: Phase::Head });
+            self.report(receipt.sent + after, receipt, &weak, None);
+        }
     }
 
     /// The body of a lease that was given back at its head has ended well.
@@ -273,10 +301,10 @@ impl Fleet {
         self.pool.quarantine(exit, on)
     }
 
-    /// What the owner should know of, oldest first.
+    /// What happened, until it is told.
     #[inline]
-    pub(crate) fn take_notices(&mut self) -> Option<Vec<Notice>> {
-        self.pool.take_notices()
+    pub(crate) const fn events(&mut self) -> &mut Events {
+        &mut self.pool.events
     }
 
     pub(crate) fn snapshot(&self, now: Time) -> Snapshot {
@@ -284,6 +312,7 @@ impl Fleet {
         snapshot.in_flight = u32::try_from(self.out).unwrap_or(u32::MAX);
         snapshot.waiting = u32::try_from(self.line.len()).unwrap_or(u32::MAX);
         snapshot.leases = self.leases;
+        snapshot.events_lost = self.pool.events.lost();
         (snapshot.lately, snapshot.alarm) = (self.meter.lately(), self.meter.alarm());
         snapshot.refusals = self.refusals;
         snapshot

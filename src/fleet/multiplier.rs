@@ -9,7 +9,7 @@
 
 use super::Fleet;
 use crate::outcome::{Band, Evidence, Multiplier, Outcome};
-use crate::pool::{Notice, OriginIx};
+use crate::pool::{Event, OriginIx};
 use crate::request::Time;
 use std::time::Duration;
 
@@ -121,15 +121,15 @@ impl Fleet {
 
     #[inline(never)]
     fn end_tick(&mut self, now: Time) {
-        let notice = match self.meter.end_tick(now) {
+        let event = match self.meter.end_tick(now) {
             None => return,
-            Some(Change::Ended { multiplier }) => Notice::AsksWell { multiplier },
+            Some(Change::Ended { multiplier }) => Event::AsksWell { multiplier },
             Some(Change::Raised { multiplier, origin }) => {
                 let origin = origin.and_then(|origin| self.pool.name(origin));
-                Notice::AsksTooHard { multiplier, origin }
+                Event::AsksTooHard { multiplier, origin }
             }
         };
-        self.pool.notify(notice);
+        self.pool.events.push(now, event);
     }
 }
 

@@ -57,6 +57,21 @@ pub(crate) enum Refusal {
     Closed,
 }
 
+impl Refusal {
+    /// Its name, when it may be over, and why no exit could serve.
+    pub(crate) fn facts(&self) -> (&'static str, Option<Time>, UnusableCounts) {
+        let none = UnusableCounts::default();
+        match *self {
+            Self::NoUsableExit { retry_at, counts, .. } => ("no_usable_exit", Some(retry_at), counts),
+            Self::Moved { .. } => ("moved", None, none),
+            Self::FleetStopped => ("fleet_stopped", None, none),
+            Self::Misuse(_) => ("misuse", None, none),
+            Self::Busy { retry_at, .. } | Self::Full { retry_at } => ("busy", Some(retry_at), none),
+            Self::Closed => ("closed", None, none),
+        }
+    }
+}
+
 pub(crate) struct RetryAsk<'a> {
     pub(crate) receipt: Receipt,
     pub(crate) evidence: Evidence,

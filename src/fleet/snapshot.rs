@@ -45,6 +45,8 @@ pub struct Snapshot {
     pub forgotten: OriginTotals,
     /// The hottest pairs, hottest first; at most ten.
     pub hottest: Vec<PairSnapshot>,
+    /// Events that no observer was told of, because too many came before the last were.
+    pub events_lost: u64,
     /// Refusals by origins that could not be remembered, because the table of pairs was full of pairs that rest.
     pub uncooled: u64,
 }

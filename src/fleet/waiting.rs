@@ -1,7 +1,7 @@
 //! Waiting: who may not go now gets a ticket, is called when it may, and claims its lease.
 
 use super::line::{self, Group, Of, Ticket};
-use super::{Fleet, Grant, Refusal, busy};
+use super::{Event, Fleet, Grant, Refusal, busy};
 use crate::error::UnusableCounts;
 use crate::pool::{Blocked, NoExit, Reason};
 use crate::request::{LeaseRequest, Origin, Time};
@@ -95,12 +95,14 @@ impl Fleet {
         patience: Time,
     ) -> Turn {
         let group = self.group(now, ask, name, &refusal, patience).filter(|_| patience > now);
-        let Some(group) = group else { return Turn::Refused(self.refuse(refusal)) };
+        let Some(group) = group else { return Turn::Refused(self.refuse(now, ask, name, refusal)) };
         let want = Some((ask.clone(), name.clone()));
         let Some(ticket) = self.line.join(group, want, patience) else {
             let bound = "as many requests wait for an exit as the scheduler allows";
-            return Turn::Refused(self.refuse(busy(now, bound)));
+            return Turn::Refused(self.refuse(now, ask, name, busy(now, bound)));
         };
+        let waits = || Event::Wait { key: ask.key.clone(), origin: name.clone() };
+        self.pool.events.tell(now, waits);
         self.pin(ticket);
         self.claim(now, ticket)
     }
@@ -164,7 +166,7 @@ impl Fleet {
                 match group {
                     None => {
                         self.step_out(ticket);
-                        Turn::Refused(self.refuse(refusal))
+                        Turn::Refused(self.refuse(now, &ask, &name, refusal))
                     }
                     Some(group) => {
                         self.unpin(ticket);
@@ -253,6 +255,12 @@ impl Fleet {
     #[inline]
     pub(crate) fn has_line(&self) -> bool {
         !self.line.is_empty()
+    }
+
+    /// Whether nobody waits, and nothing is to be told.
+    #[inline]
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.line.is_empty() && self.pool.events.is_empty()
     }
 
     /// Calls those who may go now. To be run after every verb.

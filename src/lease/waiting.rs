@@ -55,7 +55,7 @@ impl<S, B> Waiting<S, B> {
                 return Poll::Ready(Err(S::Error::from_refusal(LeaseError::DeadlinePassed)));
             }
             this.deadline.set(None);
-            match this.place.as_mut().claim() {
+            match this.place.claim() {
                 Some(Ok(lease)) => {
                     if let Some(attempt) = this.terms.as_ref().and_then(|terms| terms.attempt.as_ref()) {
                         attempt.has_waited(this.place.waited());

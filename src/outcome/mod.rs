@@ -132,6 +132,7 @@ pub enum GatewayScope {
 
 /// Why a proxy refused a login.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum AuthReason {
     /// The login was refused.
@@ -201,6 +202,14 @@ impl Outcome {
             Self::Interrupted { .. } => "interrupted",
             Self::Fatal => "fatal",
         }
+    }
+}
+
+/// As it is printed.
+#[cfg(feature = "serde")]
+impl serde::Serialize for Outcome {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

@@ -17,6 +17,7 @@
 use super::Pool;
 use super::Receipt;
 use super::bits::{Bits, Out};
+use super::event::Event;
 use super::exits::{ExitRecord, Source};
 use super::gate::State;
 use super::ix::{BindingIx, ExitIx, OriginIx};
@@ -57,6 +58,22 @@ impl Pool {
             self.charge_exit(now, by, evidence);
         }
         true
+    }
+
+    /// Tells of a report, before what it costs.
+    #[inline]
+    pub(crate) fn tell_report(&mut self, now: Time, by: &Receipt, evidence: &Evidence, amends: bool) {
+        if self.events.is_told_all() {
+            self.push_report(now, by, evidence, amends);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push_report(&mut self, now: Time, by: &Receipt, evidence: &Evidence, amends: bool) {
+        let Some(origin) = self.name(by.at.1) else { return };
+        let (exit, outcome) = (by.exit, evidence.outcome);
+        self.events.push(now, Event::Report { exit, origin, outcome, amends });
     }
 
     fn take_back(&mut self, now: Time, by: &Receipt, before: &Evidence) {
@@ -138,6 +155,10 @@ impl Pool {
             pair.heat.add(now, share);
             refuse(pair, now, by, evidence, (rest, seed, entity), last)
         });
+        if self.events.is_told_all() {
+            let state = self.pairs.get_mut(slot).map(|pair| pair.gate.state());
+            self.tell_rest(now, by, Some(by.at.1), state);
+        }
         if burned == Some(true) {
             self.lose(by.binding);
             self.exits.renew(by.at.0);
@@ -193,6 +214,12 @@ impl Pool {
         self.fault(now, exit, by, weight);
     }
 
+    fn tell_rest(&mut self, now: Time, by: &Receipt, at: Option<OriginIx>, state: Option<State>) {
+        let Some(State::Resting { until }) = state else { return };
+        let (exit, origin, rest) = (by.exit, at.and_then(|at| self.name(at)), Some(until.since(now)));
+        self.events.tell(now, || Event::Rest { exit, origin, rest });
+    }
+
     /// Whether it is a listed exit, and no other one can be used: at this origin, or anywhere.
     fn is_last(&self, exit: ExitIx, at: Option<OriginIx>) -> bool {
         let listed = self.exits.get(exit).is_some_and(|record| record.source == Source::Listed);
@@ -218,6 +245,8 @@ impl Pool {
             true
         });
         if died == Some(true) {
+            let state = self.exits.get(exit).map(|record| record.gate.state());
+            self.tell_rest(now, by, None, state);
             self.exits.renew(exit);
         }
     }

@@ -2,18 +2,19 @@
 
 mod bindings;
 mod bits;
+mod bounds;
 mod charge;
 #[cfg(test)]
 mod check;
 mod choice;
 mod choose;
 mod describe;
+mod event;
 mod exits;
 mod gate;
 mod heat;
 mod ix;
 mod moved;
-mod notice;
 mod operate;
 mod origins;
 mod pairs;
@@ -29,11 +30,13 @@ mod timers;
 mod unusable;
 mod view;
 
+pub use bounds::Bounds;
 pub(crate) use choice::{Blocked, Choice, NoExit};
 pub(crate) use describe::{OriginFacts, PairFacts};
+pub use event::Event;
+pub(crate) use event::Events;
 pub(crate) use ix::{BindingIx, ExitIx, OriginIx};
 pub(crate) use moved::Moved;
-pub(crate) use notice::Notice;
 pub(crate) use promise::Promise;
 pub use reason::Reason;
 pub(crate) use receipt::LeaseId;
@@ -46,7 +49,6 @@ use bindings::Bindings;
 use bits::Bits;
 use exits::ExitRecord;
 use gate::State;
-use notice::Notices;
 use origins::Origins;
 use pairs::{Pair, Pairs};
 use parents::Parents;
@@ -61,30 +63,6 @@ use crate::exit::{Exit, Gateway, Route};
 use crate::request::{Origin, Time};
 use crate::verdict::Rest;
 use std::collections::BTreeSet;
-
-/// The bounds of the tables.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Bounds {
-    pub(crate) origins: usize,
-    pub(crate) pairs: usize,
-    pub(crate) bindings: usize,
-    pub(crate) leases: usize,
-    pub(crate) minted: usize,
-    pub(crate) waiters: usize,
-}
-
-impl Default for Bounds {
-    fn default() -> Self {
-        Self {
-            origins: 65_536,
-            pairs: 262_144,
-            bindings: 1_000_000,
-            leases: 1_000_000,
-            minted: 10_000,
-            waiters: 10_000,
-        }
-    }
-}
 
 /// How many due timers one entry runs, so that none takes long.
 const TICK: usize = 64;
@@ -103,8 +81,8 @@ pub(crate) struct Pool {
     /// Exits whose gateway or login admits nobody.
     barred: Bits,
     parents: Parents,
-    /// What the owner should know of, until it is told. Bounded: the oldest go first.
-    notices: Notices,
+    /// What happened, until it is told.
+    pub(crate) events: Events,
     /// Exits that one binding holds alone.
     owned: Bits,
     /// Whose turn it is, where exits take turns.
@@ -158,7 +136,7 @@ impl Pool {
             down: Bits::default(),
             barred: Bits::default(),
             parents,
-            notices: Notices::default(),
+            events: Events::new(bounds.events),
             owned: Bits::default(),
             turn: 0,
             dead: BTreeSet::new(),
@@ -339,15 +317,6 @@ impl Pool {
             }
         }
         Some(out)
-    }
-
-    #[inline]
-    pub(crate) fn take_notices(&mut self) -> Option<Vec<Notice>> {
-        self.notices.take()
-    }
-
-    pub(crate) fn notify(&mut self, notice: Notice) {
-        self.notices.push(notice);
     }
 
     pub(crate) fn name(&self, origin: OriginIx) -> Option<Origin> {

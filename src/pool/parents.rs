@@ -3,10 +3,10 @@
 
 use super::Entry;
 use super::Pool;
+use super::event::Event;
 use super::exits::{ExitRecord, Source};
 use super::gate::{Gate, State};
 use super::ix::{ExitIx, ParentIx};
-use super::notice::Notice;
 use super::receipt::{LeaseId, Receipt};
 use super::timers::Due;
 use crate::draw::{Stream, draw, unit};
@@ -241,7 +241,7 @@ impl Pool {
         });
         // The login is right after all: then the refusal was a fault of the exit that made it.
         if let Some(Some((exit, id))) = cleared {
-            self.notices.push(Notice::CredentialResumed { by: id });
+            self.events.push(now, Event::CredentialResumed { exit: id });
             // On trial it has just shown that it works, or is about to.
             if self.exits.get(exit).is_some_and(|record| record.gate.is_open()) {
                 self.fault(now, exit, by, 1.0);
@@ -273,7 +273,9 @@ impl Pool {
             State::Resting { .. } => None,
         });
         match verdict {
-            Some(Some(true)) => self.notices.push(Notice::CredentialStopped { by: by.exit, reason }),
+            Some(Some(true)) => {
+                self.events.push(now, Event::CredentialStopped { exit: by.exit, reason });
+            }
             // A stray refusal of a login that works is a fault of its exit.
             Some(Some(false)) => self.fault(now, exit, by, 1.0),
             _ => {}
@@ -314,17 +316,18 @@ impl Pool {
         let held = self.with_parent(ix, |parent| {
             if parent.gate.is_stale(by.sent) {
                 parent.gate.lengthen(now + hint);
-                return false;
+                return None;
             }
             let rest = first.saturating_mul(1 << parent.doublings.min(10)).min(most);
             parent.doublings += 1;
             parent.faults = 0;
             let draw = draw(seed, Stream::Cooldown, u64::from(ix.0), u64::from(parent.gate.shuts()));
-            parent.gate.shut(now, now + rest.max(hint).mul_f64(1.0 + unit(draw) / 4.0));
-            true
+            let rest = rest.max(hint).mul_f64(1.0 + unit(draw) / 4.0);
+            parent.gate.shut(now, now + rest);
+            Some(rest)
         });
-        if held == Some(true) {
-            self.notices.push(Notice::GatewayHeld { by: by.exit });
+        if let Some(rest) = held.flatten() {
+            self.events.push(now, Event::GatewayHeld { exit: by.exit, rest: Some(rest) });
         }
     }
 

@@ -1,11 +1,13 @@
 //! From exits and rules to a scheduler.
 
 use super::Scheduler;
+use super::events::Observers;
 use crate::error::ConfigError;
 use crate::exit::{Exit, ExitId, ExitList, Gateway};
-use crate::fleet::{Bounds, FleetConfig, Member};
+use crate::fleet::{Bounds, Event, FleetConfig, Member};
 use crate::verdict::RetryRules;
 use std::collections::HashMap;
+use std::time::SystemTime;
 
 /// Builds a [`Scheduler`]. Everything is checked by [`build`](Self::build).
 #[derive(Clone, Debug, Default)]
@@ -15,6 +17,8 @@ pub struct Builder {
     rules: RetryRules,
     seed: Option<u64>,
     member: Option<(u32, u32)>,
+    bounds: Bounds,
+    observers: Observers,
 }
 
 impl Builder {
@@ -55,11 +59,47 @@ impl Builder {
         self
     }
 
+    /// Sets how much it keeps at most.
+    #[must_use]
+    pub fn bounds(mut self, bounds: Bounds) -> Self {
+        self.bounds = bounds;
+        self
+    }
+
+    /// Tells `observer` of everything that happens, in order, with the wall time of each event. It runs on whatever task
+    /// comes out of the scheduler next, without a lock: it should be quick, and may call the scheduler. If it panics, so
+    /// does the call that it was told in; nothing leaks, but the events that were to be told with it are lost.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// use tower_egress::scheduler::Event;
+    /// use tower_egress::{ExitList, LeaseRequest, Outcome, Scheduler};
+    ///
+    /// static BLOCKS: AtomicU32 = AtomicU32::new(0);
+    /// let scheduler = Scheduler::builder()
+    ///     .exits(ExitList::parse("203.0.113.7:8080")?)
+    ///     .observe(|_at, event| {
+    ///         if matches!(event, Event::Report { outcome: Outcome::Blocked { .. }, .. }) {
+    ///             BLOCKS.fetch_add(1, Ordering::Relaxed);
+    ///         }
+    ///     })
+    ///     .build()?;
+    /// let lease = scheduler.lease(&LeaseRequest::new("sku-42").origin("shop.example"))?;
+    /// lease.report(Outcome::Blocked { by: tower_egress::outcome::BlockedBy::Unknown });
+    /// assert_eq!(BLOCKS.load(Ordering::Relaxed), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn observe(mut self, observer: impl Fn(SystemTime, &Event) + Send + Sync + 'static) -> Self {
+        self.observers.add(observer);
+        self
+    }
+
     /// Builds the scheduler; its clock starts now.
     ///
     /// # Errors
-    /// That there is neither an exit nor a gateway, that one of them was given with two passwords, or that a member is out of
-    /// range.
+    /// That there is neither an exit nor a gateway, that one of them was given with two passwords, or that a member or a bound
+    /// is out of range.
     pub fn build(self) -> Result<Scheduler, ConfigError> {
         let exits = distinct(self.exits)?;
         if exits.is_empty() && self.gateways.is_empty() {
@@ -82,15 +122,17 @@ impl Builder {
         if index >= of {
             return Err(ConfigError::new("member", "is not below the number of members", "count from 0"));
         }
-        Ok(Scheduler::start(FleetConfig {
+        self.bounds.check()?;
+        let config = FleetConfig {
             exits,
             gateways: self.gateways,
             member: Member { index, of },
             rules: self.rules,
             seed: self.seed.unwrap_or_else(random_seed),
             epoch: 0,
-            bounds: Bounds::default(),
-        }))
+            bounds: self.bounds,
+        };
+        Ok(Scheduler::start(config, self.observers))
     }
 }
 

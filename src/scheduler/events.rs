@@ -1,58 +1,103 @@
-//! What the scheduler tells `tracing`: one event for each lease, report and refusal, at DEBUG, target `tower_egress`.
-//! Called without the lock; nothing is formatted unless somebody listens.
+//! What the scheduler tells of what happens: to observers, and to `tracing` under the target `tower_egress`. Leases, waits,
+//! reports, rests and refusals are at DEBUG; what the owner should know of at WARN, and at INFO when it is over.
+//!
+//! Decisions queue events under the lock; they are told after it, in their order, by whoever comes out of a verb.
 
-use super::Lease;
-use crate::error::LeaseError;
-use crate::exit::ExitId;
-use crate::fleet::Notice;
-use crate::outcome::Outcome;
-use crate::request::{LeaseRequest, Origin};
+use super::Scheduler;
+use crate::fleet::Event;
+use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
 
-pub(super) fn leased(ask: &LeaseRequest, origin: &Origin, lease: &Lease) {
-    tracing::debug!(
-        target: "tower_egress",
-        key = %ask.key,
-        %origin,
-        exit = %lease.exit(),
-        generation = lease.generation(),
-        reason = lease.reason().name(),
-        trial = lease.is_trial(),
-        "lease"
-    );
+/// How many batches one verb tells at most, so that a busy fleet does not keep one caller for ever.
+const BATCHES: usize = 16;
+
+/// Those who want to know of everything.
+#[derive(Clone, Default)]
+pub(super) struct Observers(Vec<Arc<Observer>>);
+
+type Observer = dyn Fn(SystemTime, &Event) + Send + Sync;
+
+impl Observers {
+    pub(super) fn add(&mut self, observer: impl Fn(SystemTime, &Event) + Send + Sync + 'static) {
+        self.0.push(Arc::new(observer));
+    }
+
+    /// Whether anybody wants to know of what happens all the time.
+    #[inline]
+    pub(super) fn listen(&self) -> bool {
+        !self.0.is_empty() || tracing::enabled!(target: "tower_egress", tracing::Level::DEBUG)
+    }
 }
 
-pub(super) fn reported(exit: ExitId, origin: &Origin, outcome: &Outcome, amends: bool) {
-    tracing::debug!(target: "tower_egress", %exit, %origin, %outcome, amends, "report");
+impl fmt::Debug for Observers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} observers", self.0.len())
+    }
 }
 
-pub(super) fn refused(ask: &LeaseRequest, origin: &Origin, error: &LeaseError) {
-    tracing::debug!(target: "tower_egress", key = %ask.key, %origin, %error, "refusal");
+impl Scheduler {
+    /// Tells what has happened. One caller does so at a time; what others queue meanwhile it tells too.
+    #[cold]
+    pub(super) fn tell(&self) {
+        for _ in 0..BATCHES {
+            let Some(turn) = self.telling().try_lock() else { return };
+            let batch = self.guarded().fleet.events().take();
+            for (at, event) in &batch {
+                trace(event);
+                let at = self.wall(*at);
+                self.observers().0.iter().for_each(|observer| observer(at, event));
+            }
+            drop(turn);
+            // Who found the turn taken has gone: its events are this caller's.
+            if self.guarded().fleet.events().is_empty() {
+                return;
+            }
+        }
+    }
 }
 
-/// What the owner should know of, at WARN, and at INFO when it is over.
-pub(super) fn noticed(notice: Notice) {
-    match notice {
-        Notice::CredentialStopped { by: exit, reason } => tracing::warn!(
+fn trace(event: &Event) {
+    match event {
+        Event::Lease { key, origin, exit, generation, reason, trial } => {
+            let reason = reason.name();
+            tracing::debug!(target: "tower_egress", %key, %origin, %exit, generation, reason, trial, "lease");
+        }
+        Event::Wait { key, origin } => tracing::debug!(target: "tower_egress", %key, %origin, "wait"),
+        Event::Refusal { key, origin, why, retry_in, counts } => {
+            tracing::debug!(target: "tower_egress", %key, %origin, why, ?retry_in, %counts, "refusal");
+        }
+        Event::Report { exit, origin, outcome, amends } => {
+            tracing::debug!(target: "tower_egress", %exit, %origin, %outcome, amends, "report");
+        }
+        Event::Rest { exit, origin, rest } => {
+            let origin = origin.as_ref().map(|origin| origin.as_str());
+            tracing::debug!(target: "tower_egress", %exit, origin, ?rest, "rest");
+        }
+        Event::CredentialStopped { exit, reason } => tracing::warn!(
             target: "tower_egress",
             %exit,
             ?reason,
             "a login was refused twice and is stopped; nothing goes out on it until it is mended and resumed"
         ),
-        Notice::CredentialResumed { by: exit } => {
-            tracing::info!(target: "tower_egress", %exit, "a login works again")
+        Event::CredentialResumed { exit } => {
+            tracing::info!(target: "tower_egress", %exit, "a login works again");
         }
-        Notice::GatewayHeld { by: exit } => {
-            tracing::warn!(target: "tower_egress", %exit, "a gateway is overloaded or unreachable, and left alone for a moment");
-        }
-        Notice::AsksTooHard { multiplier, origin } => tracing::warn!(
+        Event::GatewayHeld { exit, rest } => tracing::warn!(
+            target: "tower_egress",
+            %exit,
+            ?rest,
+            "a gateway is overloaded or unreachable, and left alone for a moment"
+        ),
+        Event::AsksTooHard { multiplier, origin } => tracing::warn!(
             target: "tower_egress",
             multiplier = multiplier.value,
             attempts = multiplier.attempts,
             successes = multiplier.successes,
-            origin = origin.as_ref().map(Origin::as_str),
+            origin = origin.as_ref().map(|origin| origin.as_str()),
             "the fleet asks too hard: lower its concurrency, do not tune single backoffs"
         ),
-        Notice::AsksWell { multiplier } => {
+        Event::AsksWell { multiplier } => {
             tracing::info!(target: "tower_egress", multiplier = multiplier.value, "the fleet asks too hard no more");
         }
     }

@@ -1,7 +1,7 @@
 //! What a lease is made of, whoever owns it.
 
 use super::sync::{Mutex, lock};
-use super::{Attempt, Reason, Receipt, Release, Scheduler, events};
+use super::{Attempt, Reason, Receipt, Release, Scheduler};
 use crate::exit::Route;
 use crate::fleet::Grant;
 use crate::outcome::Evidence;
@@ -57,17 +57,17 @@ impl Held {
 
     /// Reports what `judge` makes of the last report. One lock around all of it, so that each report amends the one before.
     pub(super) fn report_with(&self, judge: impl FnOnce(Option<Evidence>) -> Option<Evidence>) {
-        let (evidence, amends) = {
+        let after = {
             let mut last = lock(&self.last);
             let before = last.map(|reported| reported.evidence);
             let Some(evidence) = judge(before) else { return };
-            self.scheduler.report(&self.receipt, &evidence, before.as_ref());
+            let after = self.scheduler.report(&self.receipt, &evidence, before.as_ref());
             let place = last.and_then(|reported| reported.place);
             let place = self.attempt.as_ref().map(|attempt| attempt.note(place, self.receipt, evidence));
             *last = Some(Reported { evidence, place });
-            (evidence, before.is_some())
+            after
         };
-        events::reported(self.receipt.exit, &self.origin, &evidence.outcome, amends);
+        self.scheduler.finish(after);
     }
 
     /// Not generic, so that the evidence of a known outcome is known where it is reported.

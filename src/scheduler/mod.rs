@@ -56,6 +56,6 @@ pub(crate) use handle::Hold;
 pub(crate) use place::Place;
 
 pub use crate::fleet::{
-    BlockedSpread, ExitBlocks, ExitCounts, OriginSnapshot, OriginTotals, PairSnapshot, Reason, Receipt,
-    RefusalCounts, Release, Snapshot, SpreadVerdict,
+    BlockedSpread, Bounds, Event, ExitBlocks, ExitCounts, OriginSnapshot, OriginTotals, PairSnapshot, Reason,
+    Receipt, RefusalCounts, Release, Snapshot, SpreadVerdict,
 };

@@ -1,12 +1,12 @@
 //! A place in the line.
 
 use super::held::Held;
-use super::shell::unlock;
-use super::{Lease, Scheduler, events};
+use super::shell::wake;
+use super::{Lease, Scheduler};
 use crate::error::LeaseError;
 use crate::fleet::{Grant, Ticket, Turn};
 use crate::request::{LeaseRequest, Origin, Time};
-use pin_project::{pin_project, pinned_drop};
+use pin_project::pin_project;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -14,20 +14,29 @@ use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 use tokio::time::Sleep;
 
-/// Leases, or waits in line to be called.
+/// A request that stands in line.
 ///
 /// # Cancel safety
 /// Dropping it gives the place up, and what was kept for it. The next one is called at once.
-#[pin_project(PinnedDrop)]
+#[pin_project]
 pub(crate) struct Place {
-    scheduler: Scheduler,
-    ask: LeaseRequest,
+    owned: Owned,
     origin: Origin,
-    /// `None` before and after.
-    ticket: Option<Ticket>,
     since: Time,
     #[pin]
     alarm: Sleep,
+}
+
+/// A ticket that leaves the line with its owner.
+struct Owned {
+    scheduler: Scheduler,
+    ticket: Ticket,
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        self.scheduler.leave(self.ticket);
+    }
 }
 
 impl Scheduler {
@@ -37,41 +46,36 @@ impl Scheduler {
     /// As [`lease`](Self::lease).
     pub(crate) fn lease_or_wait(&self, ask: &LeaseRequest) -> Result<Result<Lease, Place>, LeaseError> {
         let origin = Self::check(ask)?;
-        let turn = self.act(|fleet, now| {
+        let asked = self.act(|fleet, now| {
             let deadline = ask.trail.deadline.unwrap_or(now + ask.deadline);
             if ask.trail.deadline.is_some_and(|deadline| deadline <= now) {
                 return Err(LeaseError::DeadlinePassed);
             }
             let patience = deadline.min(now + ask.patience);
-            Ok((fleet.lease_or_wait(now, ask, origin, patience), now))
+            // Owned before anybody hears of it: if an observer panics, it goes back.
+            match fleet.lease_or_wait(now, ask, origin, patience) {
+                Turn::Granted(grant) => Ok(Ok(self.granted(grant, origin))),
+                Turn::Refused(refusal) => Err(self.refused(refusal, origin)),
+                Turn::Wait { ticket, until } => {
+                    Ok(Err((Owned { scheduler: self.clone(), ticket }, until, now)))
+                }
+            }
         });
-        let (turn, since) = turn.inspect_err(|error| events::refused(ask, origin, error))?;
-        match turn {
-            Turn::Granted(grant) => Ok(Ok(self.granted(grant, ask, origin))),
-            Turn::Refused(refusal) => Err(self.refuse(refusal, ask, origin)),
-            Turn::Wait { ticket, until } => Ok(Err(Place {
-                scheduler: self.clone(),
-                ask: ask.clone(),
-                origin: origin.clone(),
-                ticket: Some(ticket),
-                since,
-                alarm: tokio::time::sleep_until(self.instant(until)),
-            })),
-        }
+        Ok(asked?.map_err(|(owned, until, since)| {
+            let alarm = tokio::time::sleep_until(self.instant(until));
+            Place { owned, origin: origin.clone(), since, alarm }
+        }))
     }
-}
 
-impl Scheduler {
     /// When a ticket looks again by itself, if it is not due now.
     fn poll_ticket(&self, ticket: Ticket, waker: &Waker) -> Option<Time> {
         let mut guarded = self.guarded();
         let now = self.now();
         let until = guarded.fleet.wait(now, ticket);
         // Kept first: it may be called right below.
-        if until.is_some() {
-            guarded.wakers.keep(ticket, waker);
-        }
-        unlock(guarded, now);
+        let old = until.and_then(|_| guarded.wakers.keep(ticket, waker));
+        self.unlock(guarded, now);
+        drop(old);
         until
     }
 
@@ -80,16 +84,16 @@ impl Scheduler {
         let mut guarded = self.guarded();
         let now = self.now();
         guarded.fleet.leave(now, ticket);
-        let _waker = guarded.wakers.take(ticket); // dropped without the lock
-        unlock(guarded, now);
+        let waker = guarded.wakers.take(ticket);
+        let called = guarded.call(now);
+        drop(guarded);
+        wake(called);
+        drop(waker);
     }
 
-    /// A grant, owned before anybody hears of it: if a subscriber panics, the lease goes back.
     #[inline]
-    pub(super) fn granted(&self, grant: Grant, ask: &LeaseRequest, origin: &Origin) -> Lease {
-        let lease = Lease::new(Held::new(self.clone(), grant, origin.clone()));
-        events::leased(ask, origin, &lease);
-        lease
+    pub(super) fn granted(&self, grant: Grant, origin: &Origin) -> Lease {
+        Lease::new(Held::new(self.clone(), grant, origin.clone()))
     }
 }
 
@@ -97,43 +101,29 @@ impl Place {
     /// Ready when it is called, or its patience is over: it should [`claim`](Self::claim) then.
     pub(crate) fn poll_called(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let mut this = self.project();
-        let Some(ticket) = *this.ticket else { return Poll::Ready(()) };
+        let Owned { scheduler, ticket } = this.owned;
         loop {
-            match this.scheduler.poll_ticket(ticket, cx.waker()) {
+            match scheduler.poll_ticket(*ticket, cx.waker()) {
                 None => return Poll::Ready(()),
-                Some(until) => this.alarm.as_mut().reset(this.scheduler.instant(until)),
+                Some(until) => this.alarm.as_mut().reset(scheduler.instant(until)),
             }
             ready!(this.alarm.as_mut().poll(cx));
         }
     }
 
     /// `None` if it must wait on, at its old place.
-    pub(crate) fn claim(self: Pin<&mut Self>) -> Option<Result<Lease, LeaseError>> {
-        let this = self.project();
-        let ticket = (*this.ticket)?;
-        let turn = this.scheduler.act(|fleet, now| fleet.claim(now, ticket));
-        let scheduler = &*this.scheduler;
-        let done = match turn {
-            Turn::Wait { .. } => return None,
-            Turn::Granted(grant) => Ok(scheduler.granted(grant, this.ask, this.origin)),
-            Turn::Refused(refusal) => Err(scheduler.refuse(refusal, this.ask, this.origin)),
-        };
-        *this.ticket = None;
-        Some(done)
+    pub(crate) fn claim(&self) -> Option<Result<Lease, LeaseError>> {
+        let Owned { scheduler, ticket } = &self.owned;
+        scheduler.act(|fleet, now| match fleet.claim(now, *ticket) {
+            Turn::Wait { .. } => None,
+            Turn::Granted(grant) => Some(Ok(scheduler.granted(grant, &self.origin))),
+            Turn::Refused(refusal) => Some(Err(scheduler.refused(refusal, &self.origin))),
+        })
     }
 
     /// How long it has waited.
     pub(crate) fn waited(&self) -> Duration {
-        self.scheduler.now().since(self.since)
-    }
-}
-
-#[pinned_drop]
-impl PinnedDrop for Place {
-    fn drop(self: Pin<&mut Self>) {
-        if let Some(ticket) = self.ticket {
-            self.scheduler.leave(ticket);
-        }
+        self.owned.scheduler.now().since(self.since)
     }
 }
 

@@ -1,8 +1,9 @@
 //! The shell around the decisions: clock and lock.
 
+use super::events::Observers;
 use super::sync::{Mutex, MutexGuard, lock};
 use super::wakers::Wakers;
-use super::{Acquire, Builder, Lease, Operator, Snapshot, Until, events};
+use super::{Acquire, Builder, Lease, Operator, Snapshot, Until};
 use crate::error::LeaseError;
 use crate::fleet::{Fleet, FleetConfig, Receipt, Refusal, Release, RetryAsk, State};
 use crate::outcome::Evidence;
@@ -25,6 +26,9 @@ struct Shell {
     start: tokio::time::Instant,
     /// Wall time at `start`; it is read once, and monotonic from there.
     wall: SystemTime,
+    observers: Observers,
+    /// Held by who tells events.
+    telling: Mutex<()>,
 }
 
 /// What the one lock guards.
@@ -41,13 +45,13 @@ impl Scheduler {
     }
 
     #[expect(clippy::disallowed_methods, reason = "where the clock starts")]
-    pub(super) fn start(mut config: FleetConfig) -> Self {
+    pub(super) fn start(mut config: FleetConfig, observers: Observers) -> Self {
         let wall = SystemTime::now();
         let epoch = wall.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         config.epoch = u64::try_from(epoch).unwrap_or(u64::MAX);
         let guarded = Mutex::new(Guarded { fleet: Fleet::new(config), wakers: Wakers::default() });
         let start = tokio::time::Instant::now();
-        Self(Arc::new(Shell { guarded, start, wall }))
+        Self(Arc::new(Shell { guarded, start, wall, observers, telling: Mutex::default() }))
     }
 
     /// Leases an exit for one attempt. Never waits.
@@ -70,20 +74,26 @@ impl Scheduler {
     /// ```
     pub fn lease(&self, ask: &LeaseRequest) -> Result<Lease, LeaseError> {
         let origin = Self::check(ask)?;
-        let mut guarded = self.guarded();
+        let mut guarded = self.listening();
         let now = self.now();
         if ask.trail.deadline.is_some_and(|deadline| deadline <= now) {
             return Err(LeaseError::DeadlinePassed);
         }
         match guarded.fleet.lease(now, ask, origin) {
             Ok(grant) => {
-                unlock(guarded, now);
-                Ok(self.granted(grant, ask, origin))
+                let after = after(guarded, now);
+                if after.0.is_none() {
+                    return Ok(self.granted(grant, origin));
+                }
+                // Owned before anybody hears of it: if an observer panics, it goes back.
+                let lease = self.granted(grant, origin);
+                self.finish(after);
+                Ok(lease)
             }
             Err(refusal) => {
-                let refusal = guarded.fleet.refuse(refusal);
-                unlock(guarded, now);
-                Err(self.refuse(refusal, ask, origin))
+                let refusal = guarded.fleet.refuse(now, ask, origin, refusal);
+                self.unlock(guarded, now);
+                Err(self.refused(refusal, origin))
             }
         }
     }
@@ -158,21 +168,20 @@ impl Scheduler {
     }
 
     #[inline]
-    pub(super) fn report(&self, receipt: &Receipt, evidence: &Evidence, amends: Option<&Evidence>) {
-        self.act(|fleet, now| fleet.report(now, receipt, evidence, amends));
-    }
-
-    /// One verb of the fleet. Who may go now is woken, and what its owner should know of is told, after the lock is released.
-    #[inline]
-    pub(super) fn act<T>(&self, verb: impl FnOnce(&mut Fleet, Time) -> T) -> T {
+    pub(super) fn report(&self, receipt: &Receipt, evidence: &Evidence, amends: Option<&Evidence>) -> After {
         let mut guarded = self.guarded();
         let now = self.now();
+        guarded.fleet.report(now, receipt, evidence, amends);
+        after(guarded, now)
+    }
+
+    /// One verb of the fleet. Who may go now is woken, and what has happened is told, after the lock is released.
+    #[inline]
+    pub(super) fn act<T>(&self, verb: impl FnOnce(&mut Fleet, Time) -> T) -> T {
+        let mut guarded = self.listening();
+        let now = self.now();
         let out = verb(&mut guarded.fleet, now);
-        let notices = guarded.fleet.take_notices();
-        unlock(guarded, now);
-        if let Some(notices) = notices {
-            notices.into_iter().for_each(events::noticed);
-        }
+        self.unlock(guarded, now);
         out
     }
 
@@ -185,9 +194,10 @@ impl Scheduler {
     #[inline]
     pub(super) fn release(&self, receipt: &Receipt, how: Release, evidence: Option<&Evidence>) {
         let mut guarded = self.guarded();
-        guarded.fleet.release(receipt, how, evidence);
-        if guarded.fleet.has_line() {
-            unlock(guarded, self.now());
+        if guarded.fleet.release(receipt, how, evidence) {
+            let called = guarded.call(self.now());
+            drop(guarded);
+            wake(called);
         }
     }
 
@@ -225,6 +235,50 @@ impl Scheduler {
         lock(&self.0.guarded)
     }
 
+    /// With the fleet told whether anybody listens.
+    #[inline]
+    fn listening(&self) -> MutexGuard<'_, Guarded> {
+        let all = self.0.observers.listen();
+        let mut guarded = self.guarded();
+        guarded.fleet.events().listen(all);
+        guarded
+    }
+
+    /// Ends a verb: wakes who may go, and tells what has happened.
+    #[inline]
+    pub(super) fn unlock(&self, guarded: MutexGuard<'_, Guarded>, now: Time) {
+        self.finish(after(guarded, now));
+    }
+
+    /// Both are somebody else's code: so without any lock.
+    #[inline]
+    pub(super) fn finish(&self, after: After) {
+        if let Some(to_do) = after.0 {
+            self.do_it(*to_do);
+        }
+    }
+
+    #[cold]
+    fn do_it(&self, to_do: ToDo) {
+        wake(to_do.called);
+        if to_do.news {
+            self.tell();
+        }
+    }
+
+    pub(super) fn observers(&self) -> &Observers {
+        &self.0.observers
+    }
+
+    pub(super) fn telling(&self) -> &Mutex<()> {
+        &self.0.telling
+    }
+
+    /// Wall time of a moment.
+    pub(super) fn wall(&self, at: Time) -> SystemTime {
+        self.0.wall + at.since(Time::ZERO)
+    }
+
     /// Read under the lock where a decision follows, so that the decisions see time in order.
     #[inline]
     pub(super) fn now(&self) -> Time {
@@ -241,13 +295,7 @@ impl Scheduler {
     }
 
     #[cold]
-    pub(super) fn refuse(&self, refusal: Refusal, ask: &LeaseRequest, origin: &Origin) -> LeaseError {
-        let error = self.refused(refusal, origin);
-        events::refused(ask, origin, &error);
-        error
-    }
-
-    fn refused(&self, refusal: Refusal, origin: &Origin) -> LeaseError {
+    pub(super) fn refused(&self, refusal: Refusal, origin: &Origin) -> LeaseError {
         let at = |time| -> Instant { self.instant(time).into_std() };
         let now = self.now();
         let busy = |bound, retry_at: Time| LeaseError::Busy {
@@ -272,20 +320,37 @@ impl Scheduler {
     }
 }
 
-/// Ends a verb: calls those who may go now, gives the lock back, and then wakes them, for a waker is somebody else's code.
+/// What is left to do after a verb, without a lock; mostly nothing.
+#[must_use]
+pub(super) struct After(Option<Box<ToDo>>);
+
+struct ToDo {
+    called: Vec<Waker>,
+    news: bool,
+}
+
+/// Calls those who may go now, and gives the lock back.
 #[inline]
-pub(super) fn unlock(guarded: MutexGuard<'_, Guarded>, now: Time) {
-    if guarded.fleet.has_line() {
-        wake(guarded, now);
+fn after(guarded: MutexGuard<'_, Guarded>, now: Time) -> After {
+    After(if guarded.fleet.is_quiet() { None } else { Some(to_do(guarded, now)) })
+}
+
+#[cold]
+fn to_do(mut guarded: MutexGuard<'_, Guarded>, now: Time) -> Box<ToDo> {
+    let called = guarded.call(now);
+    Box::new(ToDo { called, news: !guarded.fleet.events().is_empty() })
+}
+
+impl Guarded {
+    #[cold]
+    pub(super) fn call(&mut self, now: Time) -> Vec<Waker> {
+        self.fleet.serve(now);
+        self.wakers.called(&mut self.fleet)
     }
 }
 
 #[cold]
-fn wake(mut guarded: MutexGuard<'_, Guarded>, now: Time) {
-    guarded.fleet.serve(now);
-    let Guarded { fleet, wakers } = &mut *guarded;
-    let called = wakers.called(fleet);
-    drop(guarded);
+pub(super) fn wake(called: Vec<Waker>) {
     called.into_iter().for_each(Waker::wake);
 }
 

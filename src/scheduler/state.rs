@@ -1,7 +1,6 @@
 //! Waiting for a state of the whole fleet.
 
 use super::Scheduler;
-use super::shell::unlock;
 use crate::fleet::{Reached, State, Ticket};
 use pin_project::{pin_project, pinned_drop};
 use std::fmt;
@@ -42,10 +41,12 @@ impl Scheduler {
         let now = self.now();
         let reached = guarded.fleet.reach(now, state, ticket);
         // Kept first: it may be called right below.
-        if let Reached::NotYet { ticket, .. } = reached {
-            guarded.wakers.keep(ticket, waker);
-        }
-        unlock(guarded, now);
+        let old = match reached {
+            Reached::NotYet { ticket, .. } => guarded.wakers.keep(ticket, waker),
+            Reached::Yes | Reached::NoRoom => None,
+        };
+        self.unlock(guarded, now);
+        drop(old);
         reached
     }
 }

@@ -8,15 +8,17 @@ use std::task::Waker;
 pub(super) struct Wakers(Vec<Option<(Ticket, Waker)>>);
 
 impl Wakers {
-    /// Where no waker is kept, since the ticket is new or was woken, or it is another task's, keeps this one.
-    pub(super) fn keep(&mut self, ticket: Ticket, waker: &Waker) {
+    /// Keeps a waker, unless the one that is kept wakes the same task. Returns the one that it replaces, which is to be
+    /// dropped without the lock, as what it does then is somebody else's code.
+    #[must_use]
+    pub(super) fn keep(&mut self, ticket: Ticket, waker: &Waker) -> Option<Waker> {
         let index = ticket.index();
         if self.0.len() <= index {
             self.0.resize_with(index + 1, || None);
         }
         match &mut self.0[index] {
-            Some((known, kept)) if *known == ticket => kept.clone_from(waker),
-            place => *place = Some((ticket, waker.clone())),
+            Some((known, kept)) if *known == ticket && kept.will_wake(waker) => None,
+            place => place.replace((ticket, waker.clone())).map(|(_, old)| old),
         }
     }
 

@@ -5,6 +5,7 @@
 mod cancel;
 mod classify;
 mod lease;
+mod observers;
 mod order;
 mod plain;
 mod retry;

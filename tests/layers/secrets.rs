@@ -92,7 +92,7 @@ async fn a20_each_lease_report_and_refusal_is_an_event() {
     scheduler.lease(&ask).unwrap_err();
     let log = heard();
     let lines: Vec<_> = log.lines().collect();
-    assert_eq!(lines.len(), 4, "{log}");
+    assert_eq!(lines.len(), 5, "{log}");
     let has = |line: &str, all: &[&str]| all.iter().all(|part| line.contains(part));
     let (exit, origin) = (format!("exit={exit}"), "origin=shop.example");
     assert!(
@@ -101,8 +101,9 @@ async fn a20_each_lease_report_and_refusal_is_an_event() {
     );
     assert!(has(lines[1], &["message=report", origin, &exit, "outcome=ok", "amends=false"]), "{log}");
     assert!(has(lines[2], &["outcome=rate_limited", "amends=true"]), "{log}");
+    assert!(has(lines[3], &["message=rest", &exit, "origin=\"shop.example\"", "rest=Some(1."]), "{log}");
     assert!(
-        has(lines[3], &["message=refusal", "key=sku-42", origin, "error=no usable exit", "1 cooling"]),
+        has(lines[4], &["message=refusal", "key=sku-42", origin, "why=\"no_usable_exit\"", "1 cooling"]),
         "{log}"
     );
 }

@@ -27,7 +27,8 @@ impl Line {
         }
         let out = |turn: Turn| matches!(turn, Turn::PassedOver);
         let passed = self.waiters.iter().filter(|waiter| out(waiter.turn)).count();
-        assert_eq!(self.waiters.len(), queued + self.called.len() + passed);
+        assert_eq!(self.waiters.len(), self.count);
+        assert_eq!(self.count, queued + self.called.len() + passed);
     }
 }
 

@@ -91,6 +91,8 @@ pub(super) fn turn_ends(now: Time) -> Time {
 
 pub(super) struct Line {
     waiters: Slab<Waiter>,
+    /// How many there are: asked by every verb.
+    count: usize,
     /// Those that can be called.
     queues: BTreeMap<Group, Queue>,
     /// The first of each queue.
@@ -109,6 +111,7 @@ impl Line {
     pub(super) fn new(cap: usize) -> Self {
         Self {
             waiters: Slab::new(cap),
+            count: 0,
             queues: BTreeMap::new(),
             heads: BTreeMap::new(),
             look: BTreeSet::new(),
@@ -121,12 +124,12 @@ impl Line {
     }
 
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
-        self.waiters.len() == 0
+    pub(super) const fn is_empty(&self) -> bool {
+        self.count == 0
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.waiters.len()
+    pub(super) const fn len(&self) -> usize {
+        self.count
     }
 
     pub(super) fn called(&self) -> usize {
@@ -154,6 +157,7 @@ impl Line {
         let waiter = Waiter { want, group, number, until, turn: Turn::Queued, promise: None, woken: false };
         let ticket = Ticket(self.waiters.insert(waiter)?);
         self.arrivals += 1;
+        self.count += 1;
         self.enqueue(group, number, ticket);
         Some(ticket)
     }
@@ -162,6 +166,7 @@ impl Line {
     pub(super) fn remove(&mut self, ticket: Ticket) -> Option<Waiter> {
         self.unqueue(ticket);
         let waiter = self.waiters.remove(ticket.0)?;
+        self.count -= 1;
         if waiter.woken {
             self.wakes.retain(|woken| *woken != ticket);
         }

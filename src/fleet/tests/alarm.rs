@@ -18,8 +18,8 @@ impl World {
         }
     }
 
-    fn notices(&mut self) -> Vec<Notice> {
-        self.fleet.take_notices().unwrap_or_default()
+    fn notices(&mut self) -> Vec<Event> {
+        self.fleet.events().take().into_iter().map(|(_, event)| event).collect()
     }
 
     fn alarm(&self) -> bool {
@@ -38,7 +38,7 @@ fn b22_two_ticks_above_the_bound_raise_the_alarm_once_and_three_healthy_ones_end
         world.tick("a.test", 20, 80);
         raised.extend(world.notices());
     }
-    let [Notice::AsksTooHard { multiplier, origin }] = &raised[..] else { panic!("once: {raised:?}") };
+    let [Event::AsksTooHard { multiplier, origin }] = &raised[..] else { panic!("once: {raised:?}") };
     assert_eq!((multiplier.band, origin.as_ref().map(Origin::as_str)), (Band::Alarm, Some("a.test")));
     assert!((4.0..6.0).contains(&multiplier.value) && world.alarm(), "{multiplier:?}");
     let table = world.snapshot().to_string();
@@ -52,7 +52,7 @@ fn b22_two_ticks_above_the_bound_raise_the_alarm_once_and_three_healthy_ones_end
     assert!(world.alarm());
     (0..2).for_each(|_| world.tick("a.test", 95, 5));
     let over = world.notices();
-    assert!(matches!(&over[..], [Notice::AsksWell { multiplier }] if multiplier.value < 1.1), "{over:?}");
+    assert!(matches!(&over[..], [Event::AsksWell { multiplier }] if multiplier.value < 1.1), "{over:?}");
     assert!(!world.alarm());
     (0..5).for_each(|_| world.tick("a.test", 20, 80));
     assert!(world.alarm() && world.notices().len() == 1, "and again");
@@ -95,7 +95,7 @@ fn b22_attempts_that_do_not_count_in_the_multiplier_raise_nothing() {
             world.finish(&grant, outcome);
         }
     }
-    assert!(!world.notices().iter().any(|notice| matches!(notice, Notice::AsksTooHard { .. })));
+    assert!(!world.notices().iter().any(|notice| matches!(notice, Event::AsksTooHard { .. })));
     assert_eq!(world.snapshot().lately.map(|lately| lately.value), Some(1.0));
 }
 
@@ -113,7 +113,7 @@ fn b22_the_origin_is_named_only_if_it_had_at_least_half_of_the_failures() {
             let grant = world.at(&origin, &LeaseRequest::per_request()).unwrap();
             world.finish(&grant, outcome);
         }
-        let [Notice::AsksTooHard { origin, .. }] = &world.notices()[..] else { panic!("asks too hard") };
+        let [Event::AsksTooHard { origin, .. }] = &world.notices()[..] else { panic!("asks too hard") };
         assert_eq!(origin.as_ref().map(Origin::as_str), named);
     }
 }

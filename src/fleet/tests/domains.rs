@@ -56,7 +56,7 @@ fn a23_c11_a_refused_login_is_tried_once_and_then_the_fleet_stops() {
     }
     assert_eq!(billed, 11, "what was under way, and one more");
     assert_eq!(world.snapshot().exits.dead, 0, "no exit is charged");
-    let notices = world.fleet.take_notices().unwrap();
+    let notices = world.fleet.events().take();
     assert_eq!(notices.len(), 1, "one word, however many were refused: {notices:?}");
 
     world.fleet.resume(world.now);
@@ -354,8 +354,11 @@ fn that_a_login_works_again_is_told_also_where_the_doubting_session_is_gone() {
     let trial = world.pass(secs(1)).lease(&ask);
     assert_ne!(trial.receipt.exit, grant.receipt.exit, "one use each");
     world.finish(&trial, accepted(Outcome::Ok));
-    let notices = world.fleet.take_notices().unwrap();
-    assert_eq!(notices, [Notice::CredentialResumed { by: grant.receipt.exit }]);
+    let mut notices = world.fleet.events().take();
+    let [(_, Event::CredentialResumed { exit })] = &notices.make_contiguous()[..] else {
+        panic!("{notices:?}")
+    };
+    assert_eq!(*exit, grant.receipt.exit);
 }
 
 #[test]

@@ -79,7 +79,8 @@ impl World {
     }
 
     pub(super) fn at(&mut self, origin: &str, ask: &LeaseRequest) -> Result<Grant, Refusal> {
-        self.fleet.lease(self.now, ask, &Origin::new(origin)).map_err(|refusal| self.fleet.refuse(refusal))
+        let name = Origin::new(origin);
+        self.fleet.lease(self.now, ask, &name).map_err(|no| self.fleet.refuse(self.now, ask, &name, no))
     }
 
     pub(super) fn lease(&mut self, ask: &LeaseRequest) -> Grant {

@@ -1,0 +1,180 @@
+//! What happens, as data: for observers and for `tracing`.
+
+use crate::error::UnusableCounts;
+use crate::exit::ExitId;
+use crate::outcome::{AuthReason, Multiplier, Outcome};
+use crate::pool::Reason;
+use crate::request::{Key, Origin, Time};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Something that happened to the fleet. What is told of it is what it decided, in the order in which it did. No event holds
+/// a secret.
+///
+/// With the feature `serde` it can be serialised: `event` is the variant's name, and times are in seconds.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(tag = "event", rename_all = "snake_case"))]
+#[non_exhaustive]
+pub enum Event {
+    /// A lease was given.
+    Lease {
+        /// Whose work it is.
+        key: Key,
+        /// The site.
+        origin: Origin,
+        /// The exit.
+        exit: ExitId,
+        /// How often the exit that is held was replaced; `None` if nothing is held.
+        generation: Option<u32>,
+        /// Why this exit.
+        reason: Reason,
+        /// It is the one trial of something that had to rest, or is doubted.
+        trial: bool,
+    },
+    /// A request stands in line, since no exit may serve it now.
+    Wait {
+        /// Whose work it is.
+        key: Key,
+        /// The site.
+        origin: Origin,
+    },
+    /// A lease was refused.
+    Refusal {
+        /// Whose work it is.
+        key: Key,
+        /// The site.
+        origin: Origin,
+        /// The refusal's name: one of a closed set.
+        why: &'static str,
+        /// How long until the first exit may serve it, where that is known.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "seconds"))]
+        retry_in: Option<Duration>,
+        /// Why each exit could not.
+        counts: UnusableCounts,
+    },
+    /// An attempt was reported.
+    Report {
+        /// The exit.
+        exit: ExitId,
+        /// The site.
+        origin: Origin,
+        /// What it showed.
+        outcome: Outcome,
+        /// It amends an earlier report of the same attempt.
+        amends: bool,
+    },
+    /// An exit rests.
+    Rest {
+        /// The exit.
+        exit: ExitId,
+        /// The site that refused it; `None` if it is dead, for all of them.
+        origin: Option<Origin>,
+        /// For how long, unless a hint lengthens it.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "seconds"))]
+        rest: Option<Duration>,
+    },
+    /// A login was refused, and refused again when it was tried over a fresh connection: nothing goes out on it.
+    CredentialStopped {
+        /// An exit that has it.
+        exit: ExitId,
+        /// Why, as far as the proxy says.
+        reason: AuthReason,
+    },
+    /// A login that was doubted or stopped works.
+    CredentialResumed {
+        /// An exit that has it.
+        exit: ExitId,
+    },
+    /// A gateway is overloaded or unreachable, and left alone.
+    GatewayHeld {
+        /// An exit behind it.
+        exit: ExitId,
+        /// For how long.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "seconds"))]
+        rest: Option<Duration>,
+    },
+    /// The fleet asks too hard: lower its concurrency, do not tune single backoffs.
+    AsksTooHard {
+        /// Attempts per success, lately.
+        multiplier: Multiplier,
+        /// The site where most of the attempts failed, if it is one.
+        origin: Option<Origin>,
+    },
+    /// It does so no more.
+    AsksWell {
+        /// Attempts per success, lately.
+        multiplier: Multiplier,
+    },
+}
+
+/// What nobody has read yet: the oldest go first when there are too many.
+pub(crate) struct Events {
+    queue: VecDeque<(Time, Event)>,
+    most: usize,
+    /// Whether somebody wants to know of every lease and report.
+    all: bool,
+    lost: u64,
+}
+
+impl Events {
+    pub(super) fn new(most: usize) -> Self {
+        Self { queue: VecDeque::new(), most, all: false, lost: 0 }
+    }
+
+    pub(crate) fn push(&mut self, now: Time, event: Event) {
+        if self.queue.len() >= self.most {
+            self.queue.pop_front();
+            self.lost += 1;
+        }
+        self.queue.push_back((now, event));
+    }
+
+    /// What happens all the time: made only if somebody listens.
+    #[inline]
+    pub(crate) fn tell(&mut self, now: Time, event: impl FnOnce() -> Event) {
+        if self.all {
+            self.push_made(now, event);
+        }
+    }
+
+    /// Out of the way of those who listen to nothing.
+    #[cold]
+    #[inline(never)]
+    fn push_made(&mut self, now: Time, event: impl FnOnce() -> Event) {
+        self.push(now, event());
+    }
+
+    #[inline]
+    pub(super) const fn is_told_all(&self) -> bool {
+        self.all
+    }
+
+    #[inline]
+    pub(crate) fn listen(&mut self, all: bool) {
+        self.all = all;
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// All of them, oldest first.
+    pub(crate) fn take(&mut self) -> VecDeque<(Time, Event)> {
+        std::mem::take(&mut self.queue)
+    }
+
+    /// How many went unread.
+    pub(crate) const fn lost(&self) -> u64 {
+        self.lost
+    }
+}
+
+#[cfg(feature = "serde")]
+#[allow(clippy::ref_option, reason = "as serde calls it")]
+fn seconds<S: serde::Serializer>(duration: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+    match duration {
+        Some(duration) => serializer.serialize_some(&duration.as_secs_f64()),
+        None => serializer.serialize_none(),
+    }
+}
