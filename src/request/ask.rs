@@ -151,8 +151,10 @@ impl LeaseRequest {
         self
     }
 
-    /// Most time that a retry waits for an exit to come back, when no other may go; within the deadline. Default 30 s. The
-    /// first lease of a request never waits.
+    /// Most time that one attempt waits in line for an exit to come back, when none may go now; within the deadline. If none
+    /// can be back by then it is refused at once. Zero never waits. Default 30 s. [`Scheduler::lease`] does not wait.
+    ///
+    /// [`Scheduler::lease`]: crate::Scheduler::lease
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;

@@ -77,8 +77,8 @@ impl Lease {
         }
     }
 
-    /// Gives the lease back and asks what to do next: the wait, and the request to lease with after it, which carries what
-    /// this attempt has shown. The deadline runs from the first lease; the request counts as
+    /// Gives the lease back and asks what to do next: the wait, and the request to [acquire](super::Scheduler::acquire) with
+    /// after it, which carries what this attempt has shown. The deadline runs from the first lease; the request counts as
     /// [repeatable](LeaseRequest::repeatable) only if it says so.
     ///
     /// # Errors

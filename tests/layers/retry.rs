@@ -416,6 +416,21 @@ async fn the_answer_of_the_last_attempt_is_whole() {
     assert_eq!(body.collect().await.unwrap().to_bytes(), "no entry");
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_trail_remembers_the_last_sixteen_attempts_and_counts_all() {
+    let refused = (0..20).map(|_| fail(Phase::ExitTcp, Seen::Never));
+    let (scheduler, script) = (scheduler(64), Script::new(refused.chain([status(200)])));
+    let ask = LeaseRequest::per_request().attempts(std::num::NonZeroU32::new(21).unwrap());
+    let stack = EgressLayer::new(&scheduler).layer(script.clone());
+    let response = stack.oneshot(with(Request::get(URI), "", ask.deadline(Duration::from_secs(3_600)))).await;
+    let response = response.unwrap();
+    let served = response.extensions().get::<Served>().unwrap();
+    assert_eq!((served.attempts(), served.trail().len()), (21, 16));
+    let exits = script.exits();
+    assert_eq!(served.trail()[15].exit, exits[20]);
+    assert_eq!(served.trail()[0].exit, exits[5], "the first five are forgotten");
+}
+
 #[test]
 fn the_stack_is_send_and_sync() {
     fn send_sync<T: Send + Sync>() {}
