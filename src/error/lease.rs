@@ -77,7 +77,8 @@ pub enum LeaseError {
         /// Why each exit could not.
         counts: UnusableCounts,
     },
-    /// As many leases are out, or as many origins known and busy, as the scheduler was built for.
+    /// As many leases are out, as many requests wait or as many origins are known and busy as the scheduler was built for:
+    /// see [`Bounds`](crate::scheduler::Bounds).
     Busy {
         /// Which bound was met.
         bound: &'static str,

@@ -100,7 +100,7 @@ fn b22_attempts_that_do_not_count_in_the_multiplier_raise_nothing() {
 }
 
 #[test]
-fn b22_the_origin_is_named_only_if_it_had_at_least_half_of_the_failures() {
+fn b22_c39_the_origin_is_named_only_if_it_had_at_least_half_of_the_failures() {
     for (share, named) in [(2, Some("a.test")), (1, None)] {
         let mut world = World::of(40);
         for turn in 0..2_000 {
