@@ -12,7 +12,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
 /// Leases, or waits in line to be called.
 ///
@@ -26,8 +26,9 @@ pub(crate) struct Place {
     /// `None` before and after.
     ticket: Option<Ticket>,
     since: Time,
+    /// Made at the first poll: where there is no runtime it panics, and the place must be somebody's then.
     #[pin]
-    alarm: Sleep,
+    alarm: Option<Sleep>,
 }
 
 impl Scheduler {
@@ -49,13 +50,13 @@ impl Scheduler {
         match turn {
             Turn::Granted(grant) => Ok(Ok(self.granted(grant, ask, origin))),
             Turn::Refused(refusal) => Err(self.refuse(refusal, ask, origin)),
-            Turn::Wait { ticket, until } => Ok(Err(Place {
+            Turn::Wait { ticket, .. } => Ok(Err(Place {
                 scheduler: self.clone(),
                 ask: ask.clone(),
                 origin: origin.clone(),
                 ticket: Some(ticket),
                 since,
-                alarm: tokio::time::sleep_until(self.instant(until)),
+                alarm: None,
             })),
         }
     }
@@ -64,15 +65,24 @@ impl Scheduler {
 impl Scheduler {
     /// When a ticket looks again by itself, if it is not due now.
     fn poll_ticket(&self, ticket: Ticket, waker: &Waker) -> Option<Time> {
+        let waker = waker.clone();
         let mut guarded = self.guarded();
         let now = self.now();
         let until = guarded.fleet.wait(now, ticket);
         // Kept first: it may be called right below.
-        if until.is_some() {
-            guarded.wakers.keep(ticket, waker);
-        }
+        let _spare = if until.is_some() { guarded.wakers.keep(ticket, waker) } else { Some(waker) };
         unlock(guarded, now);
         until
+    }
+
+    /// A ticket that is done with leaves no waker.
+    fn claim(&self, ticket: Ticket) -> Turn {
+        let (turn, _waker) = self.act_with(|guarded, now| {
+            let turn = guarded.fleet.claim(now, ticket);
+            let done = !matches!(turn, Turn::Wait { .. });
+            (turn, if done { guarded.wakers.take(ticket) } else { None })
+        });
+        turn
     }
 
     /// From a drop: tells nobody anything, but wakes who may go.
@@ -93,25 +103,31 @@ impl Scheduler {
     }
 }
 
+/// Sets the alarm, and is ready when it goes off.
+pub(super) fn poll_alarm(mut alarm: Pin<&mut Option<Sleep>>, at: Instant, cx: &mut Context<'_>) -> Poll<()> {
+    match alarm.as_mut().as_pin_mut() {
+        Some(alarm) => alarm.reset(at),
+        None => alarm.set(Some(tokio::time::sleep_until(at))),
+    }
+    alarm.as_pin_mut().map_or(Poll::Pending, |alarm| alarm.poll(cx))
+}
+
 impl Place {
     /// Ready when it is called, or its patience is over: it should [`claim`](Self::claim) then.
     pub(crate) fn poll_called(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let mut this = self.project();
         let Some(ticket) = *this.ticket else { return Poll::Ready(()) };
-        loop {
-            match this.scheduler.poll_ticket(ticket, cx.waker()) {
-                None => return Poll::Ready(()),
-                Some(until) => this.alarm.as_mut().reset(this.scheduler.instant(until)),
-            }
-            ready!(this.alarm.as_mut().poll(cx));
+        while let Some(until) = this.scheduler.poll_ticket(ticket, cx.waker()) {
+            ready!(poll_alarm(this.alarm.as_mut(), this.scheduler.instant(until), cx));
         }
+        Poll::Ready(())
     }
 
     /// `None` if it must wait on, at its old place.
     pub(crate) fn claim(self: Pin<&mut Self>) -> Option<Result<Lease, LeaseError>> {
         let this = self.project();
         let ticket = (*this.ticket)?;
-        let turn = this.scheduler.act(|fleet, now| fleet.claim(now, ticket));
+        let turn = this.scheduler.claim(ticket);
         let scheduler = &*this.scheduler;
         let done = match turn {
             Turn::Wait { .. } => return None,

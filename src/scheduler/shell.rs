@@ -1,7 +1,7 @@
 //! The shell around the decisions: clock and lock.
 
 use super::sync::{Mutex, MutexGuard, lock};
-use super::wakers::Wakers;
+use super::wakers::{self, Wakers};
 use super::{Acquire, Builder, Lease, Operator, Snapshot, Until, events};
 use crate::error::LeaseError;
 use crate::fleet::{Fleet, FleetConfig, Receipt, Refusal, Release, RetryAsk, State};
@@ -10,7 +10,6 @@ use crate::request::{LeaseRequest, Origin, Time};
 use crate::verdict::Verdict;
 use std::fmt;
 use std::sync::Arc;
-use std::task::Waker;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Who may go out through which exit, now. A clone is another handle to the same fleet, and costs a reference count.
@@ -165,9 +164,15 @@ impl Scheduler {
     /// One verb of the fleet. Who may go now is woken, and what its owner should know of is told, after the lock is released.
     #[inline]
     pub(super) fn act<T>(&self, verb: impl FnOnce(&mut Fleet, Time) -> T) -> T {
+        self.act_with(|guarded, now| verb(&mut guarded.fleet, now))
+    }
+
+    /// The same, where wakers have a part in it.
+    #[inline]
+    pub(super) fn act_with<T>(&self, verb: impl FnOnce(&mut Guarded, Time) -> T) -> T {
         let mut guarded = self.guarded();
         let now = self.now();
-        let out = verb(&mut guarded.fleet, now);
+        let out = verb(&mut guarded, now);
         let notices = guarded.fleet.take_notices();
         unlock(guarded, now);
         if let Some(notices) = notices {
@@ -286,7 +291,7 @@ fn wake(mut guarded: MutexGuard<'_, Guarded>, now: Time) {
     let Guarded { fleet, wakers } = &mut *guarded;
     let called = wakers.called(fleet);
     drop(guarded);
-    called.into_iter().for_each(Waker::wake);
+    wakers::wake(called);
 }
 
 impl fmt::Debug for Scheduler {

@@ -1,6 +1,7 @@
 //! Waiting for a state of the whole fleet.
 
 use super::Scheduler;
+use super::place::poll_alarm;
 use super::shell::unlock;
 use crate::fleet::{Reached, State, Ticket};
 use pin_project::{pin_project, pinned_drop};
@@ -38,13 +39,15 @@ impl Until {
 impl Scheduler {
     /// Whether a state of the fleet is reached; if not, the ticket is woken when it may be.
     fn reach(&self, state: State, ticket: Option<Ticket>, waker: &Waker) -> Reached {
+        let waker = waker.clone();
         let mut guarded = self.guarded();
         let now = self.now();
         let reached = guarded.fleet.reach(now, state, ticket);
         // Kept first: it may be called right below.
-        if let Reached::NotYet { ticket, .. } = reached {
-            guarded.wakers.keep(ticket, waker);
-        }
+        let _spare = match reached {
+            Reached::NotYet { ticket, .. } => guarded.wakers.keep(ticket, waker),
+            _ => ticket.and_then(|ticket| guarded.wakers.take(ticket)),
+        };
         unlock(guarded, now);
         reached
     }
@@ -67,12 +70,7 @@ impl Future for Until {
                 }
                 Reached::NoRoom => this.scheduler.instant(this.scheduler.now() + AGAIN),
             };
-            match this.alarm.as_mut().as_pin_mut() {
-                Some(alarm) => alarm.reset(at),
-                None => this.alarm.set(Some(tokio::time::sleep_until(at))),
-            }
-            let Some(alarm) = this.alarm.as_mut().as_pin_mut() else { return Poll::Pending };
-            ready!(alarm.poll(cx));
+            ready!(poll_alarm(this.alarm.as_mut(), at, cx));
         }
     }
 }
