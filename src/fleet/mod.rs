@@ -195,9 +195,6 @@ impl Fleet {
             }
         }
         self.out = self.out.saturating_sub(1);
-        if !self.line.is_empty() {
-            self.left();
-        }
         self.pool.leave(receipt, evidence.is_some_and(Evidence::is_good_end));
     }
 

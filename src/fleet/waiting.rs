@@ -1,6 +1,6 @@
 //! Waiting: who may not go now gets a ticket, is called when it may, and claims its lease.
 
-use super::line::{self, Group, Of, Ticket};
+use super::line::{self, Group, Of, Ticket, Waiter};
 use super::{Fleet, Grant, Refusal, busy};
 use crate::error::UnusableCounts;
 use crate::pool::{Blocked, NoExit, Reason};
@@ -14,10 +14,9 @@ const LOOKS: usize = 64;
 #[allow(clippy::large_enum_variant, reason = "the large one is the usual one")]
 pub(crate) enum Turn {
     Granted(Grant),
-    /// To claim when the ticket is called, or at `until`.
+    /// To claim when the [wait](Fleet::wait) is over.
     Wait {
         ticket: Ticket,
-        until: Time,
     },
     Refused(Refusal),
 }
@@ -70,7 +69,8 @@ impl Fleet {
         if self.closed {
             return None;
         }
-        if self.line.has(Group::ROOM) {
+        // Each of those who were called takes one.
+        if self.line.has(Group::ROOM) || self.out + self.line.called() >= self.most_out {
             return Some(Refusal::Full { retry_at: now });
         }
         let origin = self.pool.origin(now, name)?;
@@ -144,8 +144,8 @@ impl Fleet {
 
     /// A lease for who was called, or whose patience is over; else it waits on, at its old place.
     pub(crate) fn claim(&mut self, now: Time, ticket: Ticket) -> Turn {
-        if let Some(until) = self.wait(now, ticket) {
-            return Turn::Wait { ticket, until };
+        if self.wait(now, ticket).is_some() {
+            return Turn::Wait { ticket };
         }
         if let Some(promise) = self.line.take_promise(ticket) {
             self.pool.forgo(promise);
@@ -170,8 +170,7 @@ impl Fleet {
                         self.unpin(ticket);
                         self.line.requeue(ticket, group);
                         self.pin(ticket);
-                        let until = self.line.sleeps_until(now, ticket, self.pool.next_timer());
-                        Turn::Wait { ticket, until }
+                        Turn::Wait { ticket }
                     }
                 }
             }
@@ -205,7 +204,10 @@ impl Fleet {
         };
         let ticket = match ticket {
             Some(ticket) => {
-                self.line.requeue(ticket, |_| group);
+                // Who stands there already stays: to line up again would wake it as a new driver, and so on for ever.
+                if !self.line.get(ticket).is_some_and(Waiter::is_queued) {
+                    self.line.requeue(ticket, |_| group);
+                }
                 ticket
             }
             None => match self.line.join(|_| group, None, Time::MAX) {
@@ -240,15 +242,6 @@ impl Fleet {
         }
     }
 
-    /// A lease has ended.
-    #[cold]
-    pub(super) fn left(&mut self) {
-        self.line.look_at(Group::ROOM);
-        if self.out == 0 {
-            self.line.look_at(Group::IDLE);
-        }
-    }
-
     /// Whether somebody waits, so that [`serve`](Self::serve) has something to do.
     #[inline]
     pub(crate) fn has_line(&self) -> bool {
@@ -278,6 +271,8 @@ impl Fleet {
             self.line.look_at_origin(origin);
         }
         self.line.run_timers(now);
+        // A lease may have ended, or somebody who was called has gone.
+        [Group::ROOM, Group::IDLE].into_iter().for_each(|group| self.line.look_at(group));
         for _ in 0..LOOKS {
             let Some((ticket, group)) = self.line.next_head(now) else { break };
             self.look_at(now, ticket, group);

@@ -11,3 +11,4 @@ mod retry;
 mod secrets;
 mod support;
 mod waiting;
+mod wakes;

@@ -2,7 +2,6 @@
 
 use crate::pool::{Blocked, ExitIx, OriginIx};
 use crate::request::{Granularity, LeaseRequest};
-use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// Waiters of one group wait for the same: if the first of them cannot go, none can.
@@ -57,10 +56,5 @@ impl Group {
     /// Where they want to go.
     pub(crate) const fn origin(self) -> Option<OriginIx> {
         self.at
-    }
-
-    pub(super) const fn all_at(origin: OriginIx) -> RangeInclusive<Self> {
-        let (first, last) = (Of::AnyOnce, Of::Idle);
-        Self { at: Some(origin), of: first }..=Self { at: Some(origin), of: last }
     }
 }

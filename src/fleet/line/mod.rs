@@ -11,14 +11,17 @@
 //! ```
 //!
 //! Nobody runs in the background. The first of the line is the driver: it sleeps until the next timer is due, and what it
-//! finds then wakes the others. Each of them sleeps a little longer than the one before it, so that a driver that nobody
-//! polls any more is replaced.
+//! finds then wakes the others. Each of them sleeps a little longer than the one before it, and never for long, so that a
+//! driver that nobody polls any more is replaced.
 
 #[cfg(test)]
 mod check;
 mod group;
+mod sweep;
 
 pub(super) use group::{Group, Of};
+
+use sweep::Heads;
 
 use crate::pool::{LeaseId, OriginIx, Promise, Slab, Slot};
 use crate::request::{LeaseRequest, Origin, Time};
@@ -29,6 +32,13 @@ use std::time::Duration;
 const TURN: Duration = Duration::from_millis(100);
 /// Where many wait for the same thing, and it is there, they are let go evenly over this time.
 const SPREAD: Duration = Duration::from_millis(500);
+/// How long a waiter sleeps at most for each one that stands before it and looks after the time: whoever is polled no more is
+/// missed then.
+const CARE: Duration = Duration::from_secs(1);
+/// How many heads one look passes over.
+const SKIPS: usize = 256;
+/// How far behind that they are made up for at once, in nanoseconds.
+const LAG: u64 = 100_000_000;
 
 /// A place in the line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -80,8 +90,19 @@ impl Waiter {
 #[derive(Default)]
 struct Queue {
     waiters: BTreeMap<u64, Ticket>,
-    /// When the next one may be called, and how long after it the one behind; only while the way is open.
-    pace: Option<(Time, Duration)>,
+    /// Only while the way is open.
+    pace: Option<Pace>,
+}
+
+/// How those go who wait for what is there: not all at once.
+#[derive(Clone, Copy)]
+struct Pace {
+    /// When the next one may be called.
+    next: Time,
+    /// How long after it the one behind.
+    gap: Duration,
+    /// Since when it is so fast at least.
+    since: Time,
 }
 
 /// When the turn of who is called at `now` is over.
@@ -93,10 +114,8 @@ pub(super) struct Line {
     waiters: Slab<Waiter>,
     /// Those that can be called.
     queues: BTreeMap<Group, Queue>,
-    /// The first of each queue.
-    heads: BTreeMap<u64, Group>,
-    /// Heads that may have become able to go.
-    look: BTreeSet<u64>,
+    /// The first of each queue, and which of them may have become able to go.
+    heads: Heads,
     called: BTreeSet<(Time, Ticket)>,
     paced: BTreeSet<(Time, Group)>,
     wakes: VecDeque<Ticket>,
@@ -110,8 +129,7 @@ impl Line {
         Self {
             waiters: Slab::new(cap),
             queues: BTreeMap::new(),
-            heads: BTreeMap::new(),
-            look: BTreeSet::new(),
+            heads: Heads::default(),
             called: BTreeSet::new(),
             paced: BTreeSet::new(),
             wakes: VecDeque::new(),
@@ -211,30 +229,29 @@ impl Line {
     }
 
     pub(super) fn look_everywhere(&mut self) {
-        self.look.extend(self.heads.keys());
+        self.heads.look_everywhere();
     }
 
     pub(super) fn look_at_origin(&mut self, origin: OriginIx) {
-        let groups = self.queues.range(Group::all_at(origin));
-        self.look.extend(groups.filter_map(|(_, queue)| queue.waiters.first_key_value()).map(|(n, _)| *n));
+        self.heads.look_at_origin(origin);
     }
 
     pub(super) fn look_at(&mut self, group: Group) {
-        let head = self.queues.get(&group).and_then(|queue| queue.waiters.first_key_value());
-        self.look.extend(head.map(|(number, _)| *number));
+        if let Some((number, _)) = self.queues.get(&group).and_then(|queue| queue.waiters.first_key_value()) {
+            self.heads.look_at(*number);
+        }
     }
 
     /// The next head to look at, unless it is not its time yet.
     pub(super) fn next_head(&mut self, now: Time) -> Option<(Ticket, Group)> {
-        while let Some(number) = self.look.pop_first() {
-            let Some((group, queue)) = self.heads.get(&number).and_then(|g| Some((*g, self.queues.get(g)?)))
-            else {
-                continue;
-            };
-            if queue.pace.is_some_and(|(next, _)| next > now) {
+        for _ in 0..SKIPS {
+            let number = self.heads.pop_look()?;
+            let Some(group) = self.heads.get(number) else { continue };
+            let Some(queue) = self.queues.get(&group) else { continue };
+            if queue.pace.is_some_and(|pace| pace.next > now) {
                 continue; // among those that are paced
             }
-            if let Some((_, ticket)) = queue.waiters.first_key_value() {
+            if let Some(ticket) = queue.waiters.get(&number) {
                 return Some((*ticket, group));
             }
         }
@@ -245,10 +262,21 @@ impl Line {
     pub(super) fn pace(&mut self, now: Time, group: Group) {
         let Some(queue) = self.queues.get_mut(&group) else { return };
         let waiting = u32::try_from(queue.waiters.len()).unwrap_or(u32::MAX).saturating_add(1);
-        let (_, gap) = *queue.pace.get_or_insert((now, SPREAD / waiting));
-        let next = now + gap;
-        queue.pace = Some((next, gap));
-        self.paced.insert((next, group));
+        let gap = SPREAD / waiting;
+        let mut pace = queue.pace.unwrap_or(Pace { next: now, gap, since: now });
+        // Others have joined. Twice as fast each time it has taken too long: more than come must go, or the line never ends.
+        pace.gap = pace.gap.min(gap);
+        if pace.next.since(pace.since) >= SPREAD {
+            (pace.gap, pace.since) = (pace.gap / 2, pace.next);
+        }
+        // By the plan, since timers are coarser than the gaps; but no further back than a turn.
+        let next = (pace.next + pace.gap).max(Time::from_nanos(now.as_nanos().saturating_sub(LAG)));
+        queue.pace = Some(Pace { next, ..pace });
+        if next <= now {
+            self.look_at(group);
+        } else {
+            self.paced.insert((next, group));
+        }
     }
 
     /// The group may not go now.
@@ -263,24 +291,41 @@ impl Line {
         let first = |at: Option<&Time>| at.copied().unwrap_or(Time::MAX);
         let due =
             first(self.called.first().map(|(at, _)| at)).min(first(self.paced.first().map(|(at, _)| at)));
-        if self.look.is_empty() { due } else { Time::ZERO }
+        if self.heads.is_looked_at() { due } else { Time::ZERO }
     }
 
     /// When a waiter looks again by itself; `timer` is when the pool's next is due.
     pub(super) fn sleeps_until(&mut self, now: Time, ticket: Ticket, timer: Time) -> Time {
         let due = timer.min(self.next_due());
         let Some(waiter) = self.waiters.get(ticket.0) else { return now };
-        if !matches!(waiter.turn, Turn::Queued) {
+        if !waiter.is_queued() {
             return now;
         }
-        let first = self.heads.first_key_value().map_or(waiter.number, |(number, _)| *number);
-        let behind = u32::try_from(waiter.number.saturating_sub(first)).unwrap_or(u32::MAX);
+        let own = waiter.until;
+        let behind = self.behind(waiter);
         if behind == 0 {
             self.armed = due;
+            // `due` may be past: then the driver looks again at once.
+            return due.max(now).min(own);
         }
-        // `due` may be past: then the driver looks again at once.
-        let due = if due == Time::MAX { due } else { due.max(now) + TURN.saturating_mul(behind) };
-        due.min(waiter.until)
+        // Those before it may be polled no more. What is due then was perhaps not known now.
+        let late = if due == Time::MAX { due } else { due.max(now) + TURN.saturating_mul(behind) };
+        late.min(now + CARE.saturating_mul(behind)).min(own)
+    }
+
+    /// How many stand before a waiter; where they are many, at least so many.
+    fn behind(&self, waiter: &Waiter) -> u32 {
+        /// As many are counted, one by one.
+        const MOST: usize = 64;
+        let Some(queue) = self.queues.get(&waiter.group) else { return 0 };
+        let before = queue.waiters.range(..waiter.number).take(MOST).count();
+        // The head of its own queue is among the heads.
+        let count = self.heads.before(waiter.number, MOST) + before.saturating_sub(1);
+        let gap = match self.heads.first() {
+            Some((first, _)) if count >= MOST => waiter.number.saturating_sub(first),
+            _ => 0,
+        };
+        u32::try_from(gap.saturating_add(count as u64)).unwrap_or(u32::MAX)
     }
 
     /// Wakes the driver if something is due before it looks again by itself.
@@ -303,8 +348,8 @@ impl Line {
     }
 
     fn driver(&self) -> Option<Ticket> {
-        let (number, group) = self.heads.first_key_value()?;
-        self.queues.get(group)?.waiters.get(number).copied()
+        let (number, group) = self.heads.first()?;
+        self.queues.get(&group)?.waiters.get(&number).copied()
     }
 
     fn wake(&mut self, ticket: Ticket) {
@@ -321,7 +366,7 @@ impl Line {
         queue.waiters.insert(number, ticket);
         if before.is_none_or(|before| number < before) {
             if let Some(before) = before {
-                self.heads.remove(&before);
+                self.heads.remove(before);
             }
             self.heads.insert(number, group);
         }
@@ -334,23 +379,24 @@ impl Line {
         if let Turn::Called { until } = waiter.turn {
             self.called.remove(&(until, ticket));
         }
-        let drives = self.heads.first_key_value().is_some_and(|(first, _)| *first == number);
+        let drives = self.heads.first().is_some_and(|(first, _)| first == number);
         let Some(queue) = self.queues.get_mut(&group) else { return };
         if queue.waiters.remove(&number).is_none() {
             return;
         }
-        self.heads.remove(&number);
+        self.heads.remove(number);
         match queue.waiters.first_key_value() {
             None => {
-                if let Some((next, _)) = queue.pace {
-                    self.paced.remove(&(next, group));
+                if let Some(pace) = queue.pace {
+                    self.paced.remove(&(pace.next, group));
                 }
                 self.queues.remove(&group);
             }
             Some((next, _)) => {
                 let next = *next;
-                if self.heads.insert(next, group).is_none() {
-                    self.look.insert(next);
+                if self.heads.get(next).is_none() {
+                    self.heads.insert(next, group);
+                    self.heads.look_at(next);
                 }
             }
         }

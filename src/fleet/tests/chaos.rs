@@ -110,8 +110,9 @@ fn live(dice: &mut Dice) -> World {
                 match world.fleet.lease_or_wait(world.now, &ask, &name, patience) {
                     Turn::Granted(grant) => out.push(grant),
                     Turn::Refused(_) => {}
-                    Turn::Wait { ticket, until } => {
-                        assert!(until <= patience, "{until:?}");
+                    Turn::Wait { ticket } => {
+                        let until = world.fleet.wait(world.now, ticket);
+                        assert!(until.is_none_or(|until| until <= patience), "{until:?}");
                         line.push(ticket);
                     }
                 }
@@ -129,7 +130,7 @@ fn live(dice: &mut Dice) -> World {
                 match world.fleet.claim(world.now, ticket) {
                     Turn::Granted(grant) => out.push(grant),
                     Turn::Refused(_) => {}
-                    Turn::Wait { ticket, .. } => line.push(ticket),
+                    Turn::Wait { ticket } => line.push(ticket),
                 }
             }
             0..=2 => {
