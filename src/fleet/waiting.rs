@@ -3,7 +3,7 @@
 use super::line::{self, Group, Of, Ticket, Waiter};
 use super::{Fleet, Grant, Refusal, busy};
 use crate::error::UnusableCounts;
-use crate::pool::{Blocked, NoExit, Reason};
+use crate::pool::{Blocked, NoExit, OriginIx, Reason, Stake};
 use crate::request::{LeaseRequest, Origin, Time};
 
 /// How many heads of the line one verb looks at. Whoever comes next goes on where this one stopped.
@@ -75,7 +75,7 @@ impl Fleet {
         }
         let origin = self.pool.origin(now, name)?;
         // Who has wants of its own is behind nobody: no number is as high.
-        if !self.line.has(Group::of(ask, origin, u64::MAX)) {
+        if !self.line.has(Group::of(ask, origin, self.pool.stake(now, ask, origin), u64::MAX)) {
             return None;
         }
         let held = |choice: &crate::pool::Choice| choice.reason == Reason::Bound;
@@ -94,43 +94,69 @@ impl Fleet {
         refusal: Refusal,
         patience: Time,
     ) -> Turn {
-        let group = self.group(now, ask, name, &refusal, patience).filter(|_| patience > now);
-        let Some(group) = group else { return Turn::Refused(self.refuse(refusal)) };
+        let Some(at) = self.may_wait(now, name, &refusal, patience) else {
+            return Turn::Refused(self.refuse(refusal));
+        };
         let want = Some((ask.clone(), name.clone()));
+        let stake = at.and_then(|origin| self.pool.stake(now, ask, origin));
+        let group = |number| at.map_or(Group::ROOM, |origin| Group::of(ask, origin, stake, number));
         let Some(ticket) = self.line.join(group, want, patience) else {
             let bound = "as many requests wait for an exit as the scheduler allows";
             return Turn::Refused(self.refuse(busy(now, bound)));
         };
-        self.pin(ticket);
+        self.settle(ticket, stake);
         self.claim(now, ticket)
     }
 
-    /// What a refused request would wait for, by its number in the line; `None` if that cannot help in time.
-    fn group<'a>(
+    /// Where a refused request would wait to go, or that it would wait for room; `None` if that cannot help in time.
+    #[allow(clippy::option_option, reason = "whether it waits, and whether for a place to go")]
+    fn may_wait(
         &mut self,
         now: Time,
-        ask: &'a LeaseRequest,
         name: &Origin,
         refusal: &Refusal,
         patience: Time,
-    ) -> Option<impl FnOnce(u64) -> Group + use<'a>> {
-        let blocked = match *refusal {
-            Refusal::Full { .. } => None,
+    ) -> Option<Option<OriginIx>> {
+        match *refusal {
+            _ if patience <= now => None,
+            Refusal::Full { .. } => Some(None),
             Refusal::NoUsableExit { retry_at, by, .. } if by != Blocked::ForGood && retry_at <= patience => {
-                Some((by, self.pool.origin(now, name)?))
+                Some(Some(self.pool.origin(now, name)?))
             }
-            _ => return None,
-        };
-        Some(move |number| match blocked {
-            None => Group::ROOM,
-            Some((by, origin)) => Group::blocked(by, ask, origin, number),
-        })
+            _ => None,
+        }
+    }
+
+    /// What is kept for a waiter besides its place: its origin is not forgotten, and it is known by what it holds.
+    fn settle(&mut self, ticket: Ticket, stake: Option<Stake>) {
+        let Some(waiter) = self.line.get(ticket) else { return };
+        let Some(origin) = waiter.group.origin() else { return };
+        let holder = waiter.want.as_ref().and_then(|(ask, _)| self.pool.holder(ask, origin));
+        self.line.holds(ticket, holder, stake.map_or(Time::MAX, |stake| stake.until));
+        self.pool.await_origin(origin);
+    }
+
+    /// Puts a waiter where it belongs now: what it holds may have changed.
+    fn regroup(&mut self, now: Time, ticket: Ticket) {
+        let Some(waiter) = self.line.get(ticket).filter(|waiter| waiter.is_queued()) else { return };
+        let (Some(origin), Some((ask, _))) = (waiter.group.origin(), &waiter.want) else { return };
+        let stake = self.pool.stake(now, ask, origin);
+        let group = Group::of(ask, origin, stake, waiter.number);
+        let (over, other) = (waiter.held_until <= now, waiter.group != group);
+        if other {
+            self.line.requeue(ticket, |_| group);
+        }
+        if over || other {
+            self.line.look_at(group);
+        }
+        self.line.holds_until(ticket, stake.map_or(Time::MAX, |stake| stake.until));
     }
 
     /// When a waiter looks again by itself. `None` if it is its turn, or its patience is over: then it should
     /// [`claim`](Self::claim).
     pub(crate) fn wait(&mut self, now: Time, ticket: Ticket) -> Option<Time> {
         self.pool.tick(now);
+        self.regroup(now, ticket);
         self.serve(now);
         if self.is_due(now, ticket) {
             return None;
@@ -159,21 +185,21 @@ impl Fleet {
                 self.step_out(ticket);
                 Turn::Granted(grant)
             }
-            Err(refusal) => {
-                let group = self.group(now, &ask, &name, &refusal, patience).filter(|_| patience > now);
-                match group {
-                    None => {
-                        self.step_out(ticket);
-                        Turn::Refused(self.refuse(refusal))
-                    }
-                    Some(group) => {
-                        self.unpin(ticket);
-                        self.line.requeue(ticket, group);
-                        self.pin(ticket);
-                        Turn::Wait { ticket }
-                    }
+            Err(refusal) => match self.may_wait(now, &name, &refusal, patience) {
+                None => {
+                    self.step_out(ticket);
+                    Turn::Refused(self.refuse(refusal))
                 }
-            }
+                Some(at) => {
+                    self.unpin(ticket);
+                    let stake = at.and_then(|origin| self.pool.stake(now, &ask, origin));
+                    let group =
+                        |number| at.map_or(Group::ROOM, |origin| Group::of(&ask, origin, stake, number));
+                    self.line.requeue(ticket, group);
+                    self.settle(ticket, stake);
+                    Turn::Wait { ticket }
+                }
+            },
         };
         self.serve(now);
         turn
@@ -270,9 +296,15 @@ impl Fleet {
         for origin in moved.at {
             self.line.look_at_origin(origin);
         }
+        self.line.rebound(&moved.holders, moved.all_holders);
         self.line.run_timers(now);
         // A lease may have ended, or somebody who was called has gone.
         [Group::ROOM, Group::IDLE].into_iter().for_each(|group| self.line.look_at(group));
+        for _ in 0..LOOKS {
+            let Some(ticket) = self.line.next_rebound() else { break };
+            self.regroup(now, ticket);
+            self.line.look_again(ticket);
+        }
         for _ in 0..LOOKS {
             let Some((ticket, group)) = self.line.next_head(now) else { break };
             self.look_at(now, ticket, group);
@@ -315,13 +347,6 @@ impl Fleet {
     fn step_out(&mut self, ticket: Ticket) {
         self.unpin(ticket);
         self.line.remove(ticket);
-    }
-
-    /// An origin that somebody waits for is not forgotten.
-    fn pin(&mut self, ticket: Ticket) {
-        if let Some(origin) = self.line.get(ticket).and_then(|waiter| waiter.group.origin()) {
-            self.pool.await_origin(origin);
-        }
     }
 
     fn unpin(&mut self, ticket: Ticket) {

@@ -1,6 +1,6 @@
 //! What must hold in the line, whatever has happened. For tests that do anything in any order.
 
-use super::{Line, Turn};
+use super::{Group, Line, Of, Ticket, Turn};
 use crate::fleet::Fleet;
 use crate::pool::NoExit;
 use crate::request::Time;
@@ -42,13 +42,31 @@ impl Fleet {
             return;
         }
         for (group, queue) in &self.line.queues {
-            let Some((_, ticket)) = queue.waiters.first_key_value() else { continue };
-            let Some(waiter) = self.line.get(*ticket) else { continue };
-            let (Some(origin), Some((ask, _))) = (group.origin(), &waiter.want) else { continue };
-            let paced = queue.pace.is_some_and(|pace| pace.next > now);
-            let seen = self.pool.look(now, ask, origin);
-            let blocked = matches!(seen, Err(NoExit::Unusable { .. }));
-            assert!(paced || blocked, "{group:?} waits, and could go: {seen:?}, {ask:?}");
+            if queue.pace.is_some_and(|pace| pace.next > now) {
+                continue;
+            }
+            for ticket in queue.waiters.values() {
+                self.check_waiter(now, *group, *ticket);
+            }
         }
+    }
+
+    fn check_waiter(&self, now: Time, group: Group, ticket: Ticket) {
+        let waiter = self.line.get(ticket).unwrap();
+        let (Some(origin), Some((ask, _))) = (group.origin(), &waiter.want) else {
+            let may = match group.of {
+                Of::Room => self.closed || self.out + self.line.called() < self.most_out,
+                Of::Running => !self.closed && !self.pool.is_shut(),
+                _ => self.out == 0,
+            };
+            return assert!(!may, "{group:?} waits, and could go");
+        };
+        let other = Group::of(ask, origin, self.pool.stake(now, ask, origin), waiter.number) != group;
+        if other || waiter.held_until <= now {
+            return; // what it holds has changed: it finds out when it looks
+        }
+        let seen = self.pool.look(now, ask, origin);
+        let blocked = matches!(seen, Err(NoExit::Unusable { .. }));
+        assert!(blocked, "{group:?} waits, and could go: {seen:?}, {ask:?}");
     }
 }

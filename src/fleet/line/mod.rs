@@ -26,6 +26,7 @@ use sweep::Heads;
 use crate::pool::{LeaseId, OriginIx, Promise, Slab, Slot};
 use crate::request::{LeaseRequest, Origin, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound;
 use std::time::Duration;
 
 /// Who was called and does not come within this time passes its turn on.
@@ -45,6 +46,8 @@ const LAG: u64 = 100_000_000;
 pub(crate) struct Ticket(Slot);
 
 impl Ticket {
+    const FIRST: Self = Self(Slot::FIRST);
+
     /// Where things may be kept for it: below the bound of the line.
     pub(crate) const fn index(self) -> usize {
         self.0.index()
@@ -71,6 +74,9 @@ pub(super) struct Waiter {
     pub(super) until: Time,
     pub(super) turn: Turn,
     pub(super) promise: Option<Promise>,
+    /// Who holds what it holds, and until when.
+    holder: Option<u64>,
+    pub(super) held_until: Time,
     /// It is among those to be woken.
     woken: bool,
 }
@@ -118,6 +124,9 @@ pub(super) struct Line {
     heads: Heads,
     called: BTreeSet<(Time, Ticket)>,
     paced: BTreeSet<(Time, Group)>,
+    /// Those who hold something, by holder; and holders who hold another exit since, with the last one who was told.
+    holders: BTreeSet<(u64, Ticket)>,
+    rebound: BTreeMap<u64, Option<Ticket>>,
     wakes: VecDeque<Ticket>,
     arrivals: u64,
     /// When the driver looks again by itself.
@@ -132,6 +141,8 @@ impl Line {
             heads: Heads::default(),
             called: BTreeSet::new(),
             paced: BTreeSet::new(),
+            holders: BTreeSet::new(),
+            rebound: BTreeMap::new(),
             wakes: VecDeque::new(),
             arrivals: 0,
             armed: Time::MAX,
@@ -169,7 +180,17 @@ impl Line {
     ) -> Option<Ticket> {
         let number = self.arrivals;
         let group = group(number);
-        let waiter = Waiter { want, group, number, until, turn: Turn::Queued, promise: None, woken: false };
+        let waiter = Waiter {
+            want,
+            group,
+            number,
+            until,
+            turn: Turn::Queued,
+            promise: None,
+            holder: None,
+            held_until: Time::MAX,
+            woken: false,
+        };
         let ticket = Ticket(self.waiters.insert(waiter)?);
         self.arrivals += 1;
         self.enqueue(group, number, ticket);
@@ -180,6 +201,9 @@ impl Line {
     pub(super) fn remove(&mut self, ticket: Ticket) -> Option<Waiter> {
         self.unqueue(ticket);
         let waiter = self.waiters.remove(ticket.0)?;
+        if let Some(holder) = waiter.holder {
+            self.holders.remove(&(holder, ticket));
+        }
         if waiter.woken {
             self.wakes.retain(|woken| *woken != ticket);
         }
@@ -258,6 +282,59 @@ impl Line {
         None
     }
 
+    /// Notes what a waiter holds.
+    pub(super) fn holds(&mut self, ticket: Ticket, holder: Option<u64>, until: Time) {
+        let Some(waiter) = self.waiters.get_mut(ticket.0) else { return };
+        waiter.held_until = until;
+        if let Some(before) = std::mem::replace(&mut waiter.holder, holder) {
+            self.holders.remove(&(before, ticket));
+        }
+        self.holders.extend(holder.map(|holder| (holder, ticket)));
+    }
+
+    pub(super) fn holds_until(&mut self, ticket: Ticket, until: Time) {
+        if let Some(waiter) = self.waiters.get_mut(ticket.0) {
+            waiter.held_until = until;
+        }
+    }
+
+    /// These holders, or all, hold another exit from now on, or none.
+    pub(super) fn rebound(&mut self, holders: &[u64], all: bool) {
+        if all {
+            self.rebound.extend(self.holders.iter().map(|(holder, _)| (*holder, None)));
+        }
+        for holder in holders {
+            if self.next_of(*holder, None).is_some() {
+                self.rebound.insert(*holder, None);
+            }
+        }
+    }
+
+    /// A waiter may have become able to go, if it is the first of its group.
+    pub(super) fn look_again(&mut self, ticket: Ticket) {
+        if let Some(waiter) = self.waiters.get(ticket.0) {
+            self.heads.look_at(waiter.number);
+        }
+    }
+
+    /// The next one of those who hold another exit.
+    pub(super) fn next_rebound(&mut self) -> Option<Ticket> {
+        loop {
+            let (holder, told) = self.rebound.pop_first()?;
+            if let Some(ticket) = self.next_of(holder, told) {
+                self.rebound.insert(holder, Some(ticket));
+                return Some(ticket);
+            }
+        }
+    }
+
+    fn next_of(&self, holder: u64, told: Option<Ticket>) -> Option<Ticket> {
+        let first = Bound::Included((holder, Ticket::FIRST));
+        let from = told.map_or(first, |ticket| Bound::Excluded((holder, ticket)));
+        let (of, ticket) = self.holders.range((from, Bound::Unbounded)).next().copied()?;
+        (of == holder).then_some(ticket)
+    }
+
     /// One of the group was called, and the way is open: the next one follows in a moment.
     pub(super) fn pace(&mut self, now: Time, group: Group) {
         let Some(queue) = self.queues.get_mut(&group) else { return };
@@ -291,7 +368,7 @@ impl Line {
         let first = |at: Option<&Time>| at.copied().unwrap_or(Time::MAX);
         let due =
             first(self.called.first().map(|(at, _)| at)).min(first(self.paced.first().map(|(at, _)| at)));
-        if self.heads.is_looked_at() { due } else { Time::ZERO }
+        if self.heads.is_looked_at() && self.rebound.is_empty() { due } else { Time::ZERO }
     }
 
     /// When a waiter looks again by itself; `timer` is when the pool's next is due.
@@ -301,7 +378,8 @@ impl Line {
         if !waiter.is_queued() {
             return now;
         }
-        let own = waiter.until;
+        // What it holds is another thing then.
+        let own = waiter.held_until.max(now).min(waiter.until);
         let behind = self.behind(waiter);
         if behind == 0 {
             self.armed = due;

@@ -72,7 +72,7 @@ fn live(dice: &mut Dice) -> World {
         bindings: 1 + dice.roll(5),
         leases: 1 + dice.roll(40),
         minted: 1 + dice.roll(6),
-        waiters: 1 + dice.roll(6),
+        waiters: 1 + dice.roll(30),
     };
     let most = dice.of(&[3, 70]);
     let count = 1 + u16::try_from(dice.roll(most)).unwrap();
