@@ -7,7 +7,7 @@ use crate::pool::{Blocked, NoExit, OriginIx, Reason, Stake};
 use crate::request::{LeaseRequest, Origin, Time};
 
 /// How many heads of the line one verb looks at. Whoever comes next goes on where this one stopped.
-const LOOKS: usize = 64;
+const LOOKS: usize = 16;
 
 /// What somebody gets who may wait.
 #[derive(Debug)]

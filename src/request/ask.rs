@@ -151,8 +151,8 @@ impl LeaseRequest {
         self
     }
 
-    /// Most time that a retry waits for an exit to come back, when no other may go; within the deadline. Default 30 s. The
-    /// first lease of a request never waits.
+    /// Most time that one attempt waits in line for an exit, the first one too; within the deadline. Default 30 s. Zero: it
+    /// never waits, nor stands behind those who do.
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;

@@ -16,30 +16,26 @@
 
 #[cfg(test)]
 mod check;
+mod driver;
 mod group;
+mod holders;
+mod pace;
 mod sweep;
 
 pub(super) use group::{Group, Of};
 
+use pace::Pace;
 use sweep::Heads;
 
 use crate::pool::{LeaseId, OriginIx, Promise, Slab, Slot};
 use crate::request::{LeaseRequest, Origin, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::ops::Bound;
 use std::time::Duration;
 
 /// Who was called and does not come within this time passes its turn on.
 const TURN: Duration = Duration::from_millis(100);
-/// Where many wait for the same thing, and it is there, they are let go evenly over this time.
-const SPREAD: Duration = Duration::from_millis(500);
-/// How long a waiter sleeps at most for each one that stands before it and looks after the time: whoever is polled no more is
-/// missed then.
-const CARE: Duration = Duration::from_secs(1);
 /// How many heads one look passes over.
 const SKIPS: usize = 256;
-/// How far behind that they are made up for at once, in nanoseconds.
-const LAG: u64 = 100_000_000;
 
 /// A place in the line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -98,17 +94,6 @@ struct Queue {
     waiters: BTreeMap<u64, Ticket>,
     /// Only while the way is open.
     pace: Option<Pace>,
-}
-
-/// How those go who wait for what is there: not all at once.
-#[derive(Clone, Copy)]
-struct Pace {
-    /// When the next one may be called.
-    next: Time,
-    /// How long after it the one behind.
-    gap: Duration,
-    /// Since when it is so fast at least.
-    since: Time,
 }
 
 /// When the turn of who is called at `now` is over.
@@ -266,6 +251,13 @@ impl Line {
         }
     }
 
+    /// A waiter may have become able to go, if it is the first of its group.
+    pub(super) fn look_again(&mut self, ticket: Ticket) {
+        if let Some(waiter) = self.waiters.get(ticket.0) {
+            self.heads.look_at(waiter.number);
+        }
+    }
+
     /// The next head to look at, unless it is not its time yet.
     pub(super) fn next_head(&mut self, now: Time) -> Option<(Ticket, Group)> {
         for _ in 0..SKIPS {
@@ -282,152 +274,12 @@ impl Line {
         None
     }
 
-    /// Notes what a waiter holds.
-    pub(super) fn holds(&mut self, ticket: Ticket, holder: Option<u64>, until: Time) {
-        let Some(waiter) = self.waiters.get_mut(ticket.0) else { return };
-        waiter.held_until = until;
-        if let Some(before) = std::mem::replace(&mut waiter.holder, holder) {
-            self.holders.remove(&(before, ticket));
-        }
-        self.holders.extend(holder.map(|holder| (holder, ticket)));
-    }
-
-    pub(super) fn holds_until(&mut self, ticket: Ticket, until: Time) {
-        if let Some(waiter) = self.waiters.get_mut(ticket.0) {
-            waiter.held_until = until;
-        }
-    }
-
-    /// These holders, or all, hold another exit from now on, or none.
-    pub(super) fn rebound(&mut self, holders: &[u64], all: bool) {
-        if all {
-            self.rebound.extend(self.holders.iter().map(|(holder, _)| (*holder, None)));
-        }
-        for holder in holders {
-            if self.next_of(*holder, None).is_some() {
-                self.rebound.insert(*holder, None);
-            }
-        }
-    }
-
-    /// A waiter may have become able to go, if it is the first of its group.
-    pub(super) fn look_again(&mut self, ticket: Ticket) {
-        if let Some(waiter) = self.waiters.get(ticket.0) {
-            self.heads.look_at(waiter.number);
-        }
-    }
-
-    /// The next one of those who hold another exit.
-    pub(super) fn next_rebound(&mut self) -> Option<Ticket> {
-        loop {
-            let (holder, told) = self.rebound.pop_first()?;
-            if let Some(ticket) = self.next_of(holder, told) {
-                self.rebound.insert(holder, Some(ticket));
-                return Some(ticket);
-            }
-        }
-    }
-
-    fn next_of(&self, holder: u64, told: Option<Ticket>) -> Option<Ticket> {
-        let first = Bound::Included((holder, Ticket::FIRST));
-        let from = told.map_or(first, |ticket| Bound::Excluded((holder, ticket)));
-        let (of, ticket) = self.holders.range((from, Bound::Unbounded)).next().copied()?;
-        (of == holder).then_some(ticket)
-    }
-
-    /// One of the group was called, and the way is open: the next one follows in a moment.
-    pub(super) fn pace(&mut self, now: Time, group: Group) {
-        let Some(queue) = self.queues.get_mut(&group) else { return };
-        let waiting = u32::try_from(queue.waiters.len()).unwrap_or(u32::MAX).saturating_add(1);
-        let gap = SPREAD / waiting;
-        let mut pace = queue.pace.unwrap_or(Pace { next: now, gap, since: now });
-        // Others have joined. Twice as fast each time it has taken too long: more than come must go, or the line never ends.
-        pace.gap = pace.gap.min(gap);
-        if pace.next.since(pace.since) >= SPREAD {
-            (pace.gap, pace.since) = (pace.gap / 2, pace.next);
-        }
-        // By the plan, since timers are coarser than the gaps; but no further back than a turn.
-        let next = (pace.next + pace.gap).max(Time::from_nanos(now.as_nanos().saturating_sub(LAG)));
-        queue.pace = Some(Pace { next, ..pace });
-        if next <= now {
-            self.look_at(group);
-        } else {
-            self.paced.insert((next, group));
-        }
-    }
-
-    /// The group may not go now.
-    pub(super) fn close(&mut self, group: Group) {
-        if let Some(queue) = self.queues.get_mut(&group) {
-            queue.pace = None;
-        }
-    }
-
-    /// When something of the line itself is due.
-    fn next_due(&self) -> Time {
-        let first = |at: Option<&Time>| at.copied().unwrap_or(Time::MAX);
-        let due =
-            first(self.called.first().map(|(at, _)| at)).min(first(self.paced.first().map(|(at, _)| at)));
-        if self.heads.is_looked_at() && self.rebound.is_empty() { due } else { Time::ZERO }
-    }
-
-    /// When a waiter looks again by itself; `timer` is when the pool's next is due.
-    pub(super) fn sleeps_until(&mut self, now: Time, ticket: Ticket, timer: Time) -> Time {
-        let due = timer.min(self.next_due());
-        let Some(waiter) = self.waiters.get(ticket.0) else { return now };
-        if !waiter.is_queued() {
-            return now;
-        }
-        // What it holds is another thing then.
-        let own = waiter.held_until.max(now).min(waiter.until);
-        let behind = self.behind(waiter);
-        if behind == 0 {
-            self.armed = due;
-            // `due` may be past: then the driver looks again at once.
-            return due.max(now).min(own);
-        }
-        // Those before it may be polled no more. What is due then was perhaps not known now.
-        let late = if due == Time::MAX { due } else { due.max(now) + TURN.saturating_mul(behind) };
-        late.min(now + CARE.saturating_mul(behind)).min(own)
-    }
-
-    /// How many stand before a waiter; where they are many, at least so many.
-    fn behind(&self, waiter: &Waiter) -> u32 {
-        /// As many are counted, one by one.
-        const MOST: usize = 64;
-        let Some(queue) = self.queues.get(&waiter.group) else { return 0 };
-        let before = queue.waiters.range(..waiter.number).take(MOST).count();
-        // The head of its own queue is among the heads.
-        let count = self.heads.before(waiter.number, MOST) + before.saturating_sub(1);
-        let gap = match self.heads.first() {
-            Some((first, _)) if count >= MOST => waiter.number.saturating_sub(first),
-            _ => 0,
-        };
-        u32::try_from(gap.saturating_add(count as u64)).unwrap_or(u32::MAX)
-    }
-
-    /// Wakes the driver if something is due before it looks again by itself.
-    pub(super) fn drive(&mut self, timer: Time) {
-        let due = timer.min(self.next_due());
-        if due < self.armed {
-            if let Some(driver) = self.driver() {
-                self.armed = due;
-                self.wake(driver);
-            }
-        }
-    }
-
     pub(super) fn poll_wake(&mut self) -> Option<Ticket> {
         let ticket = self.wakes.pop_front()?;
         if let Some(waiter) = self.waiters.get_mut(ticket.0) {
             waiter.woken = false;
         }
         Some(ticket)
-    }
-
-    fn driver(&self) -> Option<Ticket> {
-        let (number, group) = self.heads.first()?;
-        self.queues.get(&group)?.waiters.get(&number).copied()
     }
 
     fn wake(&mut self, ticket: Ticket) {
