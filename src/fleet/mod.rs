@@ -213,11 +213,7 @@ impl Fleet {
         }
         self.out = self.out.saturating_sub(1);
         self.pool.leave(receipt, evidence.is_some_and(Evidence::is_good_end));
-        let waited_for = !self.line.is_empty();
-        if waited_for {
-            self.left();
-        }
-        waited_for
+        !self.line.is_empty()
     }
 
     /// A caller went away without a word.

@@ -1,23 +1,22 @@
 //! Waiting: who may not go now gets a ticket, is called when it may, and claims its lease.
 
-use super::line::{self, Group, Of, Ticket};
+use super::line::{self, Group, Of, Ticket, Waiter};
 use super::{Event, Fleet, Grant, Refusal, busy};
 use crate::error::UnusableCounts;
-use crate::pool::{Blocked, NoExit, Reason};
+use crate::pool::{Blocked, NoExit, OriginIx, Reason, Stake};
 use crate::request::{LeaseRequest, Origin, Time};
 
 /// How many heads of the line one verb looks at. Whoever comes next goes on where this one stopped.
-const LOOKS: usize = 64;
+const LOOKS: usize = 16;
 
 /// What somebody gets who may wait.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "the large one is the usual one")]
 pub(crate) enum Turn {
     Granted(Grant),
-    /// To claim when the ticket is called, or at `until`.
+    /// To claim when the [wait](Fleet::wait) is over.
     Wait {
         ticket: Ticket,
-        until: Time,
     },
     Refused(Refusal),
 }
@@ -70,12 +69,13 @@ impl Fleet {
         if self.closed {
             return None;
         }
-        if self.line.has(Group::ROOM) {
+        // Each of those who were called takes one.
+        if self.line.has(Group::ROOM) || self.out + self.line.called() >= self.most_out {
             return Some(Refusal::Full { retry_at: now });
         }
         let origin = self.pool.origin(now, name)?;
         // Who has wants of its own is behind nobody: no number is as high.
-        if !self.line.has(Group::of(ask, origin, u64::MAX)) {
+        if !self.line.has(Group::of(ask, origin, self.pool.stake(now, ask, origin), u64::MAX)) {
             return None;
         }
         let held = |choice: &crate::pool::Choice| choice.reason == Reason::Bound;
@@ -94,45 +94,71 @@ impl Fleet {
         refusal: Refusal,
         patience: Time,
     ) -> Turn {
-        let group = self.group(now, ask, name, &refusal, patience).filter(|_| patience > now);
-        let Some(group) = group else { return Turn::Refused(self.refuse(now, ask, name, refusal)) };
+        let Some(at) = self.may_wait(now, name, &refusal, patience) else {
+            return Turn::Refused(self.refuse(now, ask, name, refusal));
+        };
         let want = Some((ask.clone(), name.clone()));
+        let stake = at.and_then(|origin| self.pool.stake(now, ask, origin));
+        let group = |number| at.map_or(Group::ROOM, |origin| Group::of(ask, origin, stake, number));
         let Some(ticket) = self.line.join(group, want, patience) else {
             let bound = "as many requests wait for an exit as the scheduler allows";
             return Turn::Refused(self.refuse(now, ask, name, busy(now, bound)));
         };
         let waits = || Event::Wait { key: ask.key.clone(), origin: name.clone() };
         self.pool.events.tell(now, waits);
-        self.pin(ticket);
+        self.settle(ticket, stake);
         self.claim(now, ticket)
     }
 
-    /// What a refused request would wait for, by its number in the line; `None` if that cannot help in time.
-    fn group<'a>(
+    /// Where a refused request would wait to go, or that it would wait for room; `None` if that cannot help in time.
+    #[allow(clippy::option_option, reason = "whether it waits, and whether for a place to go")]
+    fn may_wait(
         &mut self,
         now: Time,
-        ask: &'a LeaseRequest,
         name: &Origin,
         refusal: &Refusal,
         patience: Time,
-    ) -> Option<impl FnOnce(u64) -> Group + use<'a>> {
-        let blocked = match *refusal {
-            Refusal::Full { .. } => None,
+    ) -> Option<Option<OriginIx>> {
+        match *refusal {
+            _ if patience <= now => None,
+            Refusal::Full { .. } => Some(None),
             Refusal::NoUsableExit { retry_at, by, .. } if by != Blocked::ForGood && retry_at <= patience => {
-                Some((by, self.pool.origin(now, name)?))
+                Some(Some(self.pool.origin(now, name)?))
             }
-            _ => return None,
-        };
-        Some(move |number| match blocked {
-            None => Group::ROOM,
-            Some((by, origin)) => Group::blocked(by, ask, origin, number),
-        })
+            _ => None,
+        }
+    }
+
+    /// What is kept for a waiter besides its place: its origin is not forgotten, and it is known by what it holds.
+    fn settle(&mut self, ticket: Ticket, stake: Option<Stake>) {
+        let Some(waiter) = self.line.get(ticket) else { return };
+        let Some(origin) = waiter.group.origin() else { return };
+        let holder = waiter.want.as_ref().and_then(|(ask, _)| self.pool.holder(ask, origin));
+        self.line.holds(ticket, holder, stake.map_or(Time::MAX, |stake| stake.until));
+        self.pool.await_origin(origin);
+    }
+
+    /// Puts a waiter where it belongs now: what it holds may have changed.
+    fn regroup(&mut self, now: Time, ticket: Ticket) {
+        let Some(waiter) = self.line.get(ticket).filter(|waiter| waiter.is_queued()) else { return };
+        let (Some(origin), Some((ask, _))) = (waiter.group.origin(), &waiter.want) else { return };
+        let stake = self.pool.stake(now, ask, origin);
+        let group = Group::of(ask, origin, stake, waiter.number);
+        let (over, other) = (waiter.held_until <= now, waiter.group != group);
+        if other {
+            self.line.requeue(ticket, |_| group);
+        }
+        if over || other {
+            self.line.look_at(group);
+        }
+        self.line.holds_until(ticket, stake.map_or(Time::MAX, |stake| stake.until));
     }
 
     /// When a waiter looks again by itself. `None` if it is its turn, or its patience is over: then it should
     /// [`claim`](Self::claim).
     pub(crate) fn wait(&mut self, now: Time, ticket: Ticket) -> Option<Time> {
         self.pool.tick(now);
+        self.regroup(now, ticket);
         self.serve(now);
         if self.is_due(now, ticket) {
             return None;
@@ -146,8 +172,8 @@ impl Fleet {
 
     /// A lease for who was called, or whose patience is over; else it waits on, at its old place.
     pub(crate) fn claim(&mut self, now: Time, ticket: Ticket) -> Turn {
-        if let Some(until) = self.wait(now, ticket) {
-            return Turn::Wait { ticket, until };
+        if self.wait(now, ticket).is_some() {
+            return Turn::Wait { ticket };
         }
         if let Some(promise) = self.line.take_promise(ticket) {
             self.pool.forgo(promise);
@@ -161,22 +187,21 @@ impl Fleet {
                 self.step_out(ticket);
                 Turn::Granted(grant)
             }
-            Err(refusal) => {
-                let group = self.group(now, &ask, &name, &refusal, patience).filter(|_| patience > now);
-                match group {
-                    None => {
-                        self.step_out(ticket);
-                        Turn::Refused(self.refuse(now, &ask, &name, refusal))
-                    }
-                    Some(group) => {
-                        self.unpin(ticket);
-                        self.line.requeue(ticket, group);
-                        self.pin(ticket);
-                        let until = self.line.sleeps_until(now, ticket, self.pool.next_timer());
-                        Turn::Wait { ticket, until }
-                    }
+            Err(refusal) => match self.may_wait(now, &name, &refusal, patience) {
+                None => {
+                    self.step_out(ticket);
+                    Turn::Refused(self.refuse(now, &ask, &name, refusal))
                 }
-            }
+                Some(at) => {
+                    self.unpin(ticket);
+                    let stake = at.and_then(|origin| self.pool.stake(now, &ask, origin));
+                    let group =
+                        |number| at.map_or(Group::ROOM, |origin| Group::of(&ask, origin, stake, number));
+                    self.line.requeue(ticket, group);
+                    self.settle(ticket, stake);
+                    Turn::Wait { ticket }
+                }
+            },
         };
         self.serve(now);
         turn
@@ -207,7 +232,10 @@ impl Fleet {
         };
         let ticket = match ticket {
             Some(ticket) => {
-                self.line.requeue(ticket, |_| group);
+                // Who stands there already stays: to line up again would wake it as a new driver, and so on for ever.
+                if !self.line.get(ticket).is_some_and(Waiter::is_queued) {
+                    self.line.requeue(ticket, |_| group);
+                }
                 ticket
             }
             None => match self.line.join(|_| group, None, Time::MAX) {
@@ -239,15 +267,6 @@ impl Fleet {
         if self.closed {
             (self.closed, self.most_out) = (false, self.shut_out);
             self.line.look_everywhere();
-        }
-    }
-
-    /// A lease has ended.
-    #[cold]
-    pub(super) fn left(&mut self) {
-        self.line.look_at(Group::ROOM);
-        if self.out == 0 {
-            self.line.look_at(Group::IDLE);
         }
     }
 
@@ -285,7 +304,15 @@ impl Fleet {
         for origin in moved.at {
             self.line.look_at_origin(origin);
         }
+        self.line.rebound(&moved.holders, moved.all_holders);
         self.line.run_timers(now);
+        // A lease may have ended, or somebody who was called has gone.
+        [Group::ROOM, Group::IDLE].into_iter().for_each(|group| self.line.look_at(group));
+        for _ in 0..LOOKS {
+            let Some(ticket) = self.line.next_rebound() else { break };
+            self.regroup(now, ticket);
+            self.line.look_again(ticket);
+        }
         for _ in 0..LOOKS {
             let Some((ticket, group)) = self.line.next_head(now) else { break };
             self.look_at(now, ticket, group);
@@ -328,13 +355,6 @@ impl Fleet {
     fn step_out(&mut self, ticket: Ticket) {
         self.unpin(ticket);
         self.line.remove(ticket);
-    }
-
-    /// An origin that somebody waits for is not forgotten.
-    fn pin(&mut self, ticket: Ticket) {
-        if let Some(origin) = self.line.get(ticket).and_then(|waiter| waiter.group.origin()) {
-            self.pool.await_origin(origin);
-        }
     }
 
     fn unpin(&mut self, ticket: Ticket) {

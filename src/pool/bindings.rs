@@ -159,6 +159,9 @@ pub(crate) struct Bindings {
     slab: Slab<Binding>,
 }
 
+/// A binding that is no more: its exit, and its holder's hash.
+type Gone = (BindingIx, ExitIx, u64);
+
 /// How many bindings an eviction looks at.
 const LOOK: usize = 16;
 
@@ -200,7 +203,7 @@ impl Bindings {
         }
     }
 
-    /// Binds the holder to an exit; returns the exit that is bound by one less now. A full table forgets the least recently
+    /// Binds the holder to an exit; returns the exit that is bound by one less now, and who held it. A full table forgets the least recently
     /// used of a few.
     pub(super) fn bind(
         &mut self,
@@ -209,7 +212,7 @@ impl Bindings {
         origin: u64,
         Place { entity, generation, length, until, .. }: Place,
         exit: ExitIx,
-    ) -> Option<(BindingIx, Option<(BindingIx, ExitIx)>)> {
+    ) -> Option<(BindingIx, Option<Gone>)> {
         let holder = Holder::of(ask, origin);
         let name = Holder::name(ask);
         let fresh = Binding {
@@ -229,7 +232,7 @@ impl Bindings {
         };
         if let Some(ix) = self.by_holder.get(&holder).copied() {
             let old = std::mem::replace(self.slab.get_mut(ix.0)?, fresh);
-            return Some((ix, Some((ix, old.exit))));
+            return Some((ix, Some((ix, old.exit, old.entity))));
         }
         let gone = self.make_room();
         let ix = BindingIx(self.slab.insert(fresh)?);
@@ -238,21 +241,21 @@ impl Bindings {
     }
 
     /// Forgets the least recently used of a few bindings whose exit suits.
-    pub(super) fn forget(&mut self, suits: impl Fn(ExitIx) -> bool) -> Option<(BindingIx, ExitIx)> {
+    pub(super) fn forget(&mut self, suits: impl Fn(ExitIx) -> bool) -> Option<Gone> {
         // Four looks: where most bindings hold something else, one may see none that suits.
         let rank = |binding: &Binding| suits(binding.exit).then_some(binding.worth());
         let (slot, gone) = (0..4).find_map(|_| self.slab.evict(LOOK * 4, rank))?;
         self.by_holder.remove(&gone.holder());
-        Some((BindingIx(slot), gone.exit))
+        Some((BindingIx(slot), gone.exit, gone.entity))
     }
 
-    fn make_room(&mut self) -> Option<(BindingIx, ExitIx)> {
+    fn make_room(&mut self) -> Option<Gone> {
         if !self.slab.is_full() {
             return None;
         }
         let (slot, gone) = self.slab.evict(LOOK, |binding| Some(binding.worth()))?;
         self.by_holder.remove(&gone.holder());
-        Some((BindingIx(slot), gone.exit))
+        Some((BindingIx(slot), gone.exit, gone.entity))
     }
 }
 

@@ -50,10 +50,8 @@ pub(crate) enum NoExit {
 /// What the request must wait for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Blocked {
-    /// Any exit that may serve the origin.
+    /// An exit that may serve the origin: any, or the one that it holds.
     Anyone,
-    /// The exit that it holds.
-    Held(ExitIx),
     /// No time and nobody else's answer makes an exit usable for it.
     ForGood,
 }

@@ -128,10 +128,12 @@ impl Pool {
     ) -> Option<BindingIx> {
         let site = self.origins.get(origin)?.hash;
         let (ix, gone) = self.bindings.bind(now, ask, site, place, exit)?;
+        self.moved.holder(place.entity);
         if let Some(record) = self.exits.get_mut(exit) {
             record.bound += 1;
         }
-        if let Some((old, exit)) = gone {
+        if let Some((old, exit, holder)) = gone {
+            self.moved.holder(holder);
             self.unbind(old, exit);
         }
         Some(ix)
@@ -161,10 +163,9 @@ impl Pool {
     fn forget_minted(&mut self) -> bool {
         let exits = &self.exits;
         let idle = |exit: ExitIx| exits.get(exit).is_some_and(|record| record.in_flight == 0);
-        let Some((ix, exit)) = self.bindings.forget(|exit| matches!(exit, ExitIx::Minted(_)) && idle(exit))
-        else {
-            return false;
-        };
+        let minted = |exit| matches!(exit, ExitIx::Minted(_)) && idle(exit);
+        let Some((ix, exit, holder)) = self.bindings.forget(minted) else { return false };
+        self.moved.holder(holder);
         self.unbind(ix, exit);
         true
     }

@@ -25,6 +25,7 @@ mod receipt;
 mod ring;
 mod slab;
 mod spread;
+mod stake;
 mod table;
 mod timers;
 mod unusable;
@@ -43,6 +44,7 @@ pub(crate) use receipt::LeaseId;
 pub use receipt::Receipt;
 pub(crate) use slab::{Slab, Slot};
 pub use spread::{BlockedSpread, ExitBlocks, SpreadVerdict};
+pub(crate) use stake::Stake;
 pub(crate) use table::Member;
 
 use bindings::Bindings;

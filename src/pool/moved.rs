@@ -11,9 +11,12 @@ pub(crate) struct Moved {
     pub(crate) everywhere: bool,
     /// Of what one origin has for itself. Few, else it is everywhere.
     pub(crate) at: Vec<OriginIx>,
+    /// Of what is held: who holds another exit now, or none. Few, else all may.
+    pub(crate) holders: Vec<u64>,
+    pub(crate) all_holders: bool,
 }
 
-/// How many origins are told apart.
+/// How many are told apart.
 const MOST: usize = 8;
 
 impl Moved {
@@ -30,6 +33,18 @@ impl Moved {
             return self.everywhere();
         }
         self.at.push(origin);
+    }
+
+    pub(super) fn holder(&mut self, holder: u64) {
+        if self.all_holders {
+            return;
+        }
+        if self.holders.len() == MOST {
+            self.holders.clear();
+            self.all_holders = true;
+            return;
+        }
+        self.holders.push(holder);
     }
 }
 

@@ -8,6 +8,9 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
+    /// None is before it.
+    pub(crate) const FIRST: Self = Self { index: 0, turn: 0 };
+
     /// The place: below the bound of its slab.
     pub(crate) const fn index(self) -> usize {
         self.index as usize

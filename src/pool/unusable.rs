@@ -106,9 +106,22 @@ impl View<'_> {
         NoExit::Unusable { retry_at, counts, by: blocked(&counts) }
     }
 
-    /// For the one exit that the request must have.
-    pub(super) fn waits_for(&self, exit: ExitIx) -> NoExit {
-        let by = Blocked::Held(exit);
+    /// For the one exit that the request must have, as long as it is held.
+    pub(super) fn waits_for(&self, exit: ExitIx, held_until: Time) -> NoExit {
+        match self.when_back(exit) {
+            NoExit::Unusable { retry_at, counts, by } => {
+                NoExit::Unusable { retry_at: retry_at.min(held_until), counts, by }
+            }
+            NoExit::Stopped if held_until < Time::MAX => {
+                let counts = UnusableCounts { stopped: 1, ..UnusableCounts::default() };
+                NoExit::Unusable { retry_at: held_until, counts, by: Blocked::Anyone }
+            }
+            none => none,
+        }
+    }
+
+    fn when_back(&self, exit: ExitIx) -> NoExit {
+        let by = Blocked::Anyone;
         let mut counts = UnusableCounts::default();
         if self.pool.exits.get(exit).is_some_and(|record| record.quarantined) {
             counts.quarantined = 1;

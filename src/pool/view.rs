@@ -165,15 +165,9 @@ impl View<'_> {
     /// The exit of somebody who holds one.
     fn held(&self, ix: BindingIx, held: &Binding) -> Result<Choice, NoExit> {
         let (length, max_uses) = self.ask.granularity.window();
-        let current = if held.length == length {
-            self.now < held.until
-        } else {
-            let windows = self.windows(held.entity, length);
-            windows.index(held.placed) == windows.index(self.now)
-        };
-        if !current {
+        let Some(until) = self.window_ends(held) else {
             return self.place_anew((held.entity, held.generation), Reason::Placed, None);
-        }
+        };
         let source = self.pool.exits.get(held.exit).map(|record| record.source);
         if let Some(Source::Minted { gateway, .. }) = source {
             if !self.keeps(gateway, length) {
@@ -189,7 +183,7 @@ impl View<'_> {
         if self.lost(held.exit) || (held.lost && moves) {
             return match self.ask.when_lost() {
                 OnLoss::Move => self.place_anew(next, Reason::Moved { from }, Some(held.exit)),
-                OnLoss::Wait => Err(self.waits_for(held.exit)),
+                OnLoss::Wait => Err(self.waits_for(held.exit, until)),
                 OnLoss::Fail => {
                     let choice = self.place_anew(next, Reason::Moved { from }, Some(held.exit))?;
                     if self.ask.accepted == Some(next.1) {
@@ -212,7 +206,7 @@ impl View<'_> {
             return Ok(chosen(held.exit, Reason::Bound, hold));
         }
         if !moves {
-            return Err(self.waits_for(held.exit));
+            return Err(self.waits_for(held.exit, until));
         }
         let exit = match self.ask.affinity {
             Affinity::RoundRobin => self.turn(None),
@@ -224,6 +218,22 @@ impl View<'_> {
         };
         let exit = exit.ok_or_else(|| self.unusable())?;
         Ok(chosen(exit, Reason::Borrowed { from }, hold))
+    }
+
+    /// When the window ends that the request means; `None` if it has.
+    fn window_ends(&self, held: &Binding) -> Option<Time> {
+        let (length, _) = self.ask.granularity.window();
+        if held.length == length {
+            return (self.now < held.until).then_some(held.until);
+        }
+        let windows = self.windows(held.entity, length);
+        (windows.index(held.placed) == windows.index(self.now)).then(|| windows.end(self.now))
+    }
+
+    /// The same; `None` also if its uses have come to an end.
+    pub(super) fn held_until(&self, held: &Binding) -> Option<Time> {
+        let (_, max_uses) = self.ask.granularity.window();
+        self.window_ends(held).filter(|_| max_uses.is_none_or(|most| held.uses < most.get()))
     }
 
     fn windows(&self, entity: u64, length: Duration) -> Windows {
@@ -303,7 +313,7 @@ impl View<'_> {
     }
 
     /// Whether what holds the exit must leave it: it is dead, burned at this origin, or somebody else's alone.
-    fn lost(&self, exit: ExitIx) -> bool {
+    pub(super) fn lost(&self, exit: ExitIx) -> bool {
         let dead = |record: &ExitRecord| !record.gate.state().admits() || record.quarantined;
         if self.pool.exits.get(exit).is_none_or(dead) || self.reserved(exit) {
             return true;

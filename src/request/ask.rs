@@ -152,7 +152,8 @@ impl LeaseRequest {
     }
 
     /// Most time that one attempt waits in line for an exit to come back, when none may go now; within the deadline. If none
-    /// can be back by then it is refused at once. Zero never waits. Default 30 s. [`Scheduler::lease`] does not wait.
+    /// can be back by then it is refused at once. Default 30 s. Zero: it never waits, nor stands behind those who do.
+    /// [`Scheduler::lease`] does not wait.
     ///
     /// [`Scheduler::lease`]: crate::Scheduler::lease
     #[must_use]

@@ -1,7 +1,7 @@
 //! A place in the line.
 
 use super::held::Held;
-use super::shell::wake;
+use super::wakers::wake;
 use super::{Lease, Scheduler};
 use crate::error::LeaseError;
 use crate::fleet::{Grant, Ticket, Turn};
@@ -12,7 +12,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
 /// A request that stands in line.
 ///
@@ -23,8 +23,9 @@ pub(crate) struct Place {
     owned: Owned,
     origin: Origin,
     since: Time,
+    /// Made at the first poll: where there is no runtime it panics, and the place must be somebody's then.
     #[pin]
-    alarm: Sleep,
+    alarm: Option<Sleep>,
 }
 
 /// A ticket that leaves the line with its owner.
@@ -56,26 +57,22 @@ impl Scheduler {
             match fleet.lease_or_wait(now, ask, origin, patience) {
                 Turn::Granted(grant) => Ok(Ok(self.granted(grant, origin))),
                 Turn::Refused(refusal) => Err(self.refused(refusal, origin)),
-                Turn::Wait { ticket, until } => {
-                    Ok(Err((Owned { scheduler: self.clone(), ticket }, until, now)))
-                }
+                Turn::Wait { ticket } => Ok(Err((Owned { scheduler: self.clone(), ticket }, now))),
             }
         });
-        Ok(asked?.map_err(|(owned, until, since)| {
-            let alarm = tokio::time::sleep_until(self.instant(until));
-            Place { owned, origin: origin.clone(), since, alarm }
-        }))
+        Ok(asked?.map_err(|(owned, since)| Place { owned, origin: origin.clone(), since, alarm: None }))
     }
 
     /// When a ticket looks again by itself, if it is not due now.
     fn poll_ticket(&self, ticket: Ticket, waker: &Waker) -> Option<Time> {
+        let waker = waker.clone();
         let mut guarded = self.guarded();
         let now = self.now();
         let until = guarded.fleet.wait(now, ticket);
         // Kept first: it may be called right below.
-        let old = until.and_then(|_| guarded.wakers.keep(ticket, waker));
+        let spare = if until.is_some() { guarded.wakers.keep(ticket, waker) } else { Some(waker) };
         self.unlock(guarded, now);
-        drop(old);
+        drop(spare);
         until
     }
 
@@ -97,28 +94,40 @@ impl Scheduler {
     }
 }
 
+/// Sets the alarm, and is ready when it goes off.
+pub(super) fn poll_alarm(mut alarm: Pin<&mut Option<Sleep>>, at: Instant, cx: &mut Context<'_>) -> Poll<()> {
+    match alarm.as_mut().as_pin_mut() {
+        Some(alarm) => alarm.reset(at),
+        None => alarm.set(Some(tokio::time::sleep_until(at))),
+    }
+    alarm.as_pin_mut().map_or(Poll::Pending, |alarm| alarm.poll(cx))
+}
+
 impl Place {
     /// Ready when it is called, or its patience is over: it should [`claim`](Self::claim) then.
     pub(crate) fn poll_called(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let mut this = self.project();
         let Owned { scheduler, ticket } = this.owned;
-        loop {
-            match scheduler.poll_ticket(*ticket, cx.waker()) {
-                None => return Poll::Ready(()),
-                Some(until) => this.alarm.as_mut().reset(scheduler.instant(until)),
-            }
-            ready!(this.alarm.as_mut().poll(cx));
+        while let Some(until) = scheduler.poll_ticket(*ticket, cx.waker()) {
+            ready!(poll_alarm(this.alarm.as_mut(), scheduler.instant(until), cx));
         }
+        Poll::Ready(())
     }
 
     /// `None` if it must wait on, at its old place.
     pub(crate) fn claim(&self) -> Option<Result<Lease, LeaseError>> {
         let Owned { scheduler, ticket } = &self.owned;
-        scheduler.act(|fleet, now| match fleet.claim(now, *ticket) {
-            Turn::Wait { .. } => None,
-            Turn::Granted(grant) => Some(Ok(scheduler.granted(grant, &self.origin))),
-            Turn::Refused(refusal) => Some(Err(scheduler.refused(refusal, &self.origin))),
-        })
+        // A ticket that is done with leaves no waker.
+        let (done, _waker) = scheduler.act_with(|guarded, now| match guarded.fleet.claim(now, *ticket) {
+            Turn::Wait { .. } => (None, None),
+            Turn::Granted(grant) => {
+                (Some(Ok(scheduler.granted(grant, &self.origin))), guarded.wakers.take(*ticket))
+            }
+            Turn::Refused(refusal) => {
+                (Some(Err(scheduler.refused(refusal, &self.origin))), guarded.wakers.take(*ticket))
+            }
+        });
+        done
     }
 
     /// How long it has waited.

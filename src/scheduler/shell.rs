@@ -2,7 +2,7 @@
 
 use super::events::Observers;
 use super::sync::{Mutex, MutexGuard, lock};
-use super::wakers::Wakers;
+use super::wakers::{Wakers, wake};
 use super::{Acquire, Builder, Lease, Operator, Snapshot, Until};
 use crate::error::LeaseError;
 use crate::fleet::{Fleet, FleetConfig, Receipt, Refusal, Release, RetryAsk, State};
@@ -178,9 +178,15 @@ impl Scheduler {
     /// One verb of the fleet. Who may go now is woken, and what has happened is told, after the lock is released.
     #[inline]
     pub(super) fn act<T>(&self, verb: impl FnOnce(&mut Fleet, Time) -> T) -> T {
+        self.act_with(|guarded, now| verb(&mut guarded.fleet, now))
+    }
+
+    /// The same, where wakers have a part in it.
+    #[inline]
+    pub(super) fn act_with<T>(&self, verb: impl FnOnce(&mut Guarded, Time) -> T) -> T {
         let mut guarded = self.listening();
         let now = self.now();
-        let out = verb(&mut guarded.fleet, now);
+        let out = verb(&mut guarded, now);
         self.unlock(guarded, now);
         out
     }
@@ -347,11 +353,6 @@ impl Guarded {
         self.fleet.serve(now);
         self.wakers.called(&mut self.fleet)
     }
-}
-
-#[cold]
-pub(super) fn wake(called: Vec<Waker>) {
-    called.into_iter().for_each(Waker::wake);
 }
 
 impl fmt::Debug for Scheduler {

@@ -1,6 +1,7 @@
 //! Waiting for a state of the whole fleet.
 
 use super::Scheduler;
+use super::place::poll_alarm;
 use crate::fleet::{Reached, State, Ticket};
 use pin_project::{pin_project, pinned_drop};
 use std::fmt;
@@ -37,16 +38,17 @@ impl Until {
 impl Scheduler {
     /// Whether a state of the fleet is reached; if not, the ticket is woken when it may be.
     fn reach(&self, state: State, ticket: Option<Ticket>, waker: &Waker) -> Reached {
+        let waker = waker.clone();
         let mut guarded = self.guarded();
         let now = self.now();
         let reached = guarded.fleet.reach(now, state, ticket);
         // Kept first: it may be called right below.
-        let old = match reached {
+        let spare = match reached {
             Reached::NotYet { ticket, .. } => guarded.wakers.keep(ticket, waker),
-            Reached::Yes | Reached::NoRoom => None,
+            Reached::Yes | Reached::NoRoom => ticket.and_then(|ticket| guarded.wakers.take(ticket)),
         };
         self.unlock(guarded, now);
-        drop(old);
+        drop(spare);
         reached
     }
 }
@@ -68,12 +70,7 @@ impl Future for Until {
                 }
                 Reached::NoRoom => this.scheduler.instant(this.scheduler.now() + AGAIN),
             };
-            match this.alarm.as_mut().as_pin_mut() {
-                Some(alarm) => alarm.reset(at),
-                None => this.alarm.set(Some(tokio::time::sleep_until(at))),
-            }
-            let Some(alarm) = this.alarm.as_mut().as_pin_mut() else { return Poll::Pending };
-            ready!(alarm.poll(cx));
+            ready!(poll_alarm(this.alarm.as_mut(), at, cx));
         }
     }
 }

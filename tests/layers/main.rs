@@ -12,3 +12,4 @@ mod retry;
 mod secrets;
 mod support;
 mod waiting;
+mod wakes;

@@ -1,6 +1,6 @@
 //! What must hold in the line, whatever has happened. For tests that do anything in any order.
 
-use super::{Line, Turn};
+use super::{Group, Line, Of, Ticket, Turn};
 use crate::fleet::Fleet;
 use crate::pool::NoExit;
 use crate::request::Time;
@@ -10,15 +10,18 @@ impl Line {
         let mut queued = 0;
         for (group, queue) in &self.queues {
             let first = queue.waiters.first_key_value().expect("an empty queue goes");
-            assert_eq!(self.heads.get(first.0), Some(group), "the first of a queue is its head");
+            assert_eq!(self.heads.get(*first.0), Some(*group), "the first of a queue is its head");
             for (number, ticket) in &queue.waiters {
                 let waiter = self.get(*ticket).expect("who is queued is there");
                 assert_eq!((waiter.number, waiter.group), (*number, *group));
                 assert!(waiter.is_queued() && waiter.promise.is_none());
                 queued += 1;
             }
-            if let Some((next, _)) = queue.pace {
-                assert!(self.paced.contains(&(next, *group)) || !self.look.is_empty(), "its time comes");
+            if let Some(pace) = queue.pace {
+                assert!(
+                    self.paced.contains(&(pace.next, *group)) || !self.heads.is_looked_at(),
+                    "its time comes"
+                );
             }
         }
         assert_eq!(self.heads.len(), self.queues.len());
@@ -36,17 +39,35 @@ impl Fleet {
     /// Panics if somebody waits who could go.
     pub(crate) fn check_line(&self, now: Time) {
         self.line.check();
-        if !self.line.look.is_empty() {
+        if !self.line.heads.is_looked_at() {
             return;
         }
         for (group, queue) in &self.line.queues {
-            let Some((_, ticket)) = queue.waiters.first_key_value() else { continue };
-            let Some(waiter) = self.line.get(*ticket) else { continue };
-            let (Some(origin), Some((ask, _))) = (group.origin(), &waiter.want) else { continue };
-            let paced = queue.pace.is_some_and(|(next, _)| next > now);
-            let seen = self.pool.look(now, ask, origin);
-            let blocked = matches!(seen, Err(NoExit::Unusable { .. }));
-            assert!(paced || blocked, "{group:?} waits, and could go: {seen:?}, {ask:?}");
+            if queue.pace.is_some_and(|pace| pace.next > now) {
+                continue;
+            }
+            for ticket in queue.waiters.values() {
+                self.check_waiter(now, *group, *ticket);
+            }
         }
+    }
+
+    fn check_waiter(&self, now: Time, group: Group, ticket: Ticket) {
+        let waiter = self.line.get(ticket).unwrap();
+        let (Some(origin), Some((ask, _))) = (group.origin(), &waiter.want) else {
+            let may = match group.of {
+                Of::Room => self.closed || self.out + self.line.called() < self.most_out,
+                Of::Running => !self.closed && !self.pool.is_shut(),
+                _ => self.out == 0,
+            };
+            return assert!(!may, "{group:?} waits, and could go");
+        };
+        let other = Group::of(ask, origin, self.pool.stake(now, ask, origin), waiter.number) != group;
+        if other || waiter.held_until <= now {
+            return; // what it holds has changed: it finds out when it looks
+        }
+        let seen = self.pool.look(now, ask, origin);
+        let blocked = matches!(seen, Err(NoExit::Unusable { .. }));
+        assert!(blocked, "{group:?} waits, and could go: {seen:?}, {ask:?}");
     }
 }

@@ -1,8 +1,7 @@
 //! What somebody waits for.
 
-use crate::pool::{Blocked, ExitIx, OriginIx};
-use crate::request::{Granularity, LeaseRequest};
-use std::ops::RangeInclusive;
+use crate::pool::{ExitIx, OriginIx, Stake};
+use crate::request::{Affinity, Granularity, LeaseRequest, OnLoss};
 use std::time::Duration;
 
 /// Waiters of one group wait for the same: if the first of them cannot go, none can.
@@ -16,11 +15,13 @@ pub(crate) struct Group {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Of {
     /// Any exit, for one request.
-    AnyOnce,
-    /// Any exit, to hold it for so long.
-    AnyFor(Duration),
-    /// The exit that it holds.
-    Own(ExitIx),
+    Any,
+    /// An exit to hold for so long, in turn or not.
+    New(Duration, bool),
+    /// The exit that it holds. When that is lost, some are told and others wait on; alone it is usable where others are not.
+    Own { exit: ExitIx, fails: bool, alone: bool },
+    /// The exit that it holds alone, or any.
+    OwnOrAny(ExitIx),
     /// Somebody with wants of its own.
     Alone(u64),
     /// Fewer leases out.
@@ -36,31 +37,30 @@ impl Group {
     pub(crate) const RUNNING: Self = Self { at: None, of: Of::Running };
     pub(crate) const IDLE: Self = Self { at: None, of: Of::Idle };
 
-    /// Those who wait for any exit that suits, as this request does; `number` is its own.
-    pub(crate) fn of(ask: &LeaseRequest, origin: OriginIx, number: u64) -> Self {
-        let alone = ask.exclusive || ask.accepted.is_some() || !ask.trail.refused.is_empty();
-        let of = match ask.granularity {
-            _ if alone => Of::Alone(number),
-            Granularity::PerRequest => Of::AnyOnce,
-            Granularity::Windowed { .. } | Granularity::Static => Of::AnyFor(ask.granularity.window().0),
+    /// Those who wait for what this request does, which holds this; `number` is its own.
+    pub(crate) fn of(ask: &LeaseRequest, origin: OriginIx, stake: Option<Stake>, number: u64) -> Self {
+        let wants = ask.exclusive || ask.accepted.is_some() || !ask.trail.refused.is_empty();
+        let anew = Of::New(ask.granularity.window().0, ask.affinity == Affinity::RoundRobin);
+        let of = match (stake, ask.when_lost()) {
+            _ if wants => Of::Alone(number),
+            (None, _) if ask.granularity == Granularity::PerRequest => Of::Any,
+            (None, _) => anew,
+            (Some(own), lost) if own.over || (own.lost && lost == OnLoss::Move) => {
+                if own.owned {
+                    Of::OwnOrAny(own.exit)
+                } else {
+                    anew
+                }
+            }
+            (Some(own), OnLoss::Move) if own.alone => Of::OwnOrAny(own.exit),
+            (Some(_), OnLoss::Move) => Of::Any,
+            (Some(own), lost) => Of::Own { exit: own.exit, fails: lost == OnLoss::Fail, alone: own.alone },
         };
         Self { at: Some(origin), of }
-    }
-
-    pub(crate) fn blocked(by: Blocked, ask: &LeaseRequest, origin: OriginIx, number: u64) -> Self {
-        match by {
-            Blocked::Held(exit) => Self { at: Some(origin), of: Of::Own(exit) },
-            Blocked::Anyone | Blocked::ForGood => Self::of(ask, origin, number),
-        }
     }
 
     /// Where they want to go.
     pub(crate) const fn origin(self) -> Option<OriginIx> {
         self.at
-    }
-
-    pub(super) const fn all_at(origin: OriginIx) -> RangeInclusive<Self> {
-        let (first, last) = (Of::AnyOnce, Of::Idle);
-        Self { at: Some(origin), of: first }..=Self { at: Some(origin), of: last }
     }
 }

@@ -11,14 +11,21 @@
 //! ```
 //!
 //! Nobody runs in the background. The first of the line is the driver: it sleeps until the next timer is due, and what it
-//! finds then wakes the others. Each of them sleeps a little longer than the one before it, so that a driver that nobody
-//! polls any more is replaced.
+//! finds then wakes the others. Each of them sleeps a little longer than the one before it, and never for long, so that a
+//! driver that nobody polls any more is replaced.
 
 #[cfg(test)]
 mod check;
+mod driver;
 mod group;
+mod holders;
+mod pace;
+mod sweep;
 
 pub(super) use group::{Group, Of};
+
+use pace::Pace;
+use sweep::Heads;
 
 use crate::pool::{LeaseId, OriginIx, Promise, Slab, Slot};
 use crate::request::{LeaseRequest, Origin, Time};
@@ -27,14 +34,16 @@ use std::time::Duration;
 
 /// Who was called and does not come within this time passes its turn on.
 const TURN: Duration = Duration::from_millis(100);
-/// Where many wait for the same thing, and it is there, they are let go evenly over this time.
-const SPREAD: Duration = Duration::from_millis(500);
+/// How many heads one look passes over.
+const SKIPS: usize = 256;
 
 /// A place in the line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Ticket(Slot);
 
 impl Ticket {
+    const FIRST: Self = Self(Slot::FIRST);
+
     /// Where things may be kept for it: below the bound of the line.
     pub(crate) const fn index(self) -> usize {
         self.0.index()
@@ -61,6 +70,9 @@ pub(super) struct Waiter {
     pub(super) until: Time,
     pub(super) turn: Turn,
     pub(super) promise: Option<Promise>,
+    /// Who holds what it holds, and until when.
+    holder: Option<u64>,
+    pub(super) held_until: Time,
     /// It is among those to be woken.
     woken: bool,
 }
@@ -80,8 +92,8 @@ impl Waiter {
 #[derive(Default)]
 struct Queue {
     waiters: BTreeMap<u64, Ticket>,
-    /// When the next one may be called, and how long after it the one behind; only while the way is open.
-    pace: Option<(Time, Duration)>,
+    /// Only while the way is open.
+    pace: Option<Pace>,
 }
 
 /// When the turn of who is called at `now` is over.
@@ -95,12 +107,13 @@ pub(super) struct Line {
     count: usize,
     /// Those that can be called.
     queues: BTreeMap<Group, Queue>,
-    /// The first of each queue.
-    heads: BTreeMap<u64, Group>,
-    /// Heads that may have become able to go.
-    look: BTreeSet<u64>,
+    /// The first of each queue, and which of them may have become able to go.
+    heads: Heads,
     called: BTreeSet<(Time, Ticket)>,
     paced: BTreeSet<(Time, Group)>,
+    /// Those who hold something, by holder; and holders who hold another exit since, with the last one who was told.
+    holders: BTreeSet<(u64, Ticket)>,
+    rebound: BTreeMap<u64, Option<Ticket>>,
     wakes: VecDeque<Ticket>,
     arrivals: u64,
     /// When the driver looks again by itself.
@@ -113,10 +126,11 @@ impl Line {
             waiters: Slab::new(cap),
             count: 0,
             queues: BTreeMap::new(),
-            heads: BTreeMap::new(),
-            look: BTreeSet::new(),
+            heads: Heads::default(),
             called: BTreeSet::new(),
             paced: BTreeSet::new(),
+            holders: BTreeSet::new(),
+            rebound: BTreeMap::new(),
             wakes: VecDeque::new(),
             arrivals: 0,
             armed: Time::MAX,
@@ -154,7 +168,17 @@ impl Line {
     ) -> Option<Ticket> {
         let number = self.arrivals;
         let group = group(number);
-        let waiter = Waiter { want, group, number, until, turn: Turn::Queued, promise: None, woken: false };
+        let waiter = Waiter {
+            want,
+            group,
+            number,
+            until,
+            turn: Turn::Queued,
+            promise: None,
+            holder: None,
+            held_until: Time::MAX,
+            woken: false,
+        };
         let ticket = Ticket(self.waiters.insert(waiter)?);
         self.arrivals += 1;
         self.count += 1;
@@ -167,6 +191,9 @@ impl Line {
         self.unqueue(ticket);
         let waiter = self.waiters.remove(ticket.0)?;
         self.count -= 1;
+        if let Some(holder) = waiter.holder {
+            self.holders.remove(&(holder, ticket));
+        }
         if waiter.woken {
             self.wakes.retain(|woken| *woken != ticket);
         }
@@ -216,87 +243,40 @@ impl Line {
     }
 
     pub(super) fn look_everywhere(&mut self) {
-        self.look.extend(self.heads.keys());
+        self.heads.look_everywhere();
     }
 
     pub(super) fn look_at_origin(&mut self, origin: OriginIx) {
-        let groups = self.queues.range(Group::all_at(origin));
-        self.look.extend(groups.filter_map(|(_, queue)| queue.waiters.first_key_value()).map(|(n, _)| *n));
+        self.heads.look_at_origin(origin);
     }
 
     pub(super) fn look_at(&mut self, group: Group) {
-        let head = self.queues.get(&group).and_then(|queue| queue.waiters.first_key_value());
-        self.look.extend(head.map(|(number, _)| *number));
+        if let Some((number, _)) = self.queues.get(&group).and_then(|queue| queue.waiters.first_key_value()) {
+            self.heads.look_at(*number);
+        }
+    }
+
+    /// A waiter may have become able to go, if it is the first of its group.
+    pub(super) fn look_again(&mut self, ticket: Ticket) {
+        if let Some(waiter) = self.waiters.get(ticket.0) {
+            self.heads.look_at(waiter.number);
+        }
     }
 
     /// The next head to look at, unless it is not its time yet.
     pub(super) fn next_head(&mut self, now: Time) -> Option<(Ticket, Group)> {
-        while let Some(number) = self.look.pop_first() {
-            let Some((group, queue)) = self.heads.get(&number).and_then(|g| Some((*g, self.queues.get(g)?)))
-            else {
-                continue;
-            };
-            if queue.pace.is_some_and(|(next, _)| next > now) {
+        for _ in 0..SKIPS {
+            let number = self.heads.pop_look()?;
+            let Some(group) = self.heads.get(number) else { continue };
+            let Some(queue) = self.queues.get(&group) else { continue };
+            if queue.pace.is_some_and(|pace| pace.next > now) {
                 continue; // among those that are paced
             }
-            if let Some((_, ticket)) = queue.waiters.first_key_value() {
+            if let Some(ticket) = queue.waiters.get(&number) {
                 return Some((*ticket, group));
             }
         }
         None
-    }
-
-    /// One of the group was called, and the way is open: the next one follows in a moment.
-    pub(super) fn pace(&mut self, now: Time, group: Group) {
-        let Some(queue) = self.queues.get_mut(&group) else { return };
-        let waiting = u32::try_from(queue.waiters.len()).unwrap_or(u32::MAX).saturating_add(1);
-        let (_, gap) = *queue.pace.get_or_insert((now, SPREAD / waiting));
-        let next = now + gap;
-        queue.pace = Some((next, gap));
-        self.paced.insert((next, group));
-    }
-
-    /// The group may not go now.
-    pub(super) fn close(&mut self, group: Group) {
-        if let Some(queue) = self.queues.get_mut(&group) {
-            queue.pace = None;
-        }
-    }
-
-    /// When something of the line itself is due.
-    fn next_due(&self) -> Time {
-        let first = |at: Option<&Time>| at.copied().unwrap_or(Time::MAX);
-        let due =
-            first(self.called.first().map(|(at, _)| at)).min(first(self.paced.first().map(|(at, _)| at)));
-        if self.look.is_empty() { due } else { Time::ZERO }
-    }
-
-    /// When a waiter looks again by itself; `timer` is when the pool's next is due.
-    pub(super) fn sleeps_until(&mut self, now: Time, ticket: Ticket, timer: Time) -> Time {
-        let due = timer.min(self.next_due());
-        let Some(waiter) = self.waiters.get(ticket.0) else { return now };
-        if !matches!(waiter.turn, Turn::Queued) {
-            return now;
-        }
-        let first = self.heads.first_key_value().map_or(waiter.number, |(number, _)| *number);
-        let behind = u32::try_from(waiter.number.saturating_sub(first)).unwrap_or(u32::MAX);
-        if behind == 0 {
-            self.armed = due;
-        }
-        // `due` may be past: then the driver looks again at once.
-        let due = if due == Time::MAX { due } else { due.max(now) + TURN.saturating_mul(behind) };
-        due.min(waiter.until)
-    }
-
-    /// Wakes the driver if something is due before it looks again by itself.
-    pub(super) fn drive(&mut self, timer: Time) {
-        let due = timer.min(self.next_due());
-        if due < self.armed {
-            if let Some(driver) = self.driver() {
-                self.armed = due;
-                self.wake(driver);
-            }
-        }
     }
 
     pub(super) fn poll_wake(&mut self) -> Option<Ticket> {
@@ -305,11 +285,6 @@ impl Line {
             waiter.woken = false;
         }
         Some(ticket)
-    }
-
-    fn driver(&self) -> Option<Ticket> {
-        let (number, group) = self.heads.first_key_value()?;
-        self.queues.get(group)?.waiters.get(number).copied()
     }
 
     fn wake(&mut self, ticket: Ticket) {
@@ -326,7 +301,7 @@ impl Line {
         queue.waiters.insert(number, ticket);
         if before.is_none_or(|before| number < before) {
             if let Some(before) = before {
-                self.heads.remove(&before);
+                self.heads.remove(before);
             }
             self.heads.insert(number, group);
         }
@@ -339,23 +314,24 @@ impl Line {
         if let Turn::Called { until } = waiter.turn {
             self.called.remove(&(until, ticket));
         }
-        let drives = self.heads.first_key_value().is_some_and(|(first, _)| *first == number);
+        let drives = self.heads.first().is_some_and(|(first, _)| first == number);
         let Some(queue) = self.queues.get_mut(&group) else { return };
         if queue.waiters.remove(&number).is_none() {
             return;
         }
-        self.heads.remove(&number);
+        self.heads.remove(number);
         match queue.waiters.first_key_value() {
             None => {
-                if let Some((next, _)) = queue.pace {
-                    self.paced.remove(&(next, group));
+                if let Some(pace) = queue.pace {
+                    self.paced.remove(&(pace.next, group));
                 }
                 self.queues.remove(&group);
             }
             Some((next, _)) => {
                 let next = *next;
-                if self.heads.insert(next, group).is_none() {
-                    self.look.insert(next);
+                if self.heads.get(next).is_none() {
+                    self.heads.insert(next, group);
+                    self.heads.look_at(next);
                 }
             }
         }

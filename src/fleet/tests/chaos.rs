@@ -72,7 +72,7 @@ fn live(dice: &mut Dice) -> World {
         bindings: 1 + dice.roll(5),
         leases: 1 + dice.roll(40),
         minted: 1 + dice.roll(6),
-        waiters: 1 + dice.roll(6),
+        waiters: 1 + dice.roll(30),
         events: 1 + dice.roll(6),
     };
     let most = dice.of(&[3, 70]);
@@ -111,8 +111,9 @@ fn live(dice: &mut Dice) -> World {
                 match world.fleet.lease_or_wait(world.now, &ask, &name, patience) {
                     Turn::Granted(grant) => out.push(grant),
                     Turn::Refused(_) => {}
-                    Turn::Wait { ticket, until } => {
-                        assert!(until <= patience, "{until:?}");
+                    Turn::Wait { ticket } => {
+                        let until = world.fleet.wait(world.now, ticket);
+                        assert!(until.is_none_or(|until| until <= patience), "{until:?}");
                         line.push(ticket);
                     }
                 }
@@ -130,7 +131,7 @@ fn live(dice: &mut Dice) -> World {
                 match world.fleet.claim(world.now, ticket) {
                     Turn::Granted(grant) => out.push(grant),
                     Turn::Refused(_) => {}
-                    Turn::Wait { ticket, .. } => line.push(ticket),
+                    Turn::Wait { ticket } => line.push(ticket),
                 }
             }
             0..=2 => {

@@ -24,11 +24,12 @@ impl Tasks {
         self.wake(world);
     }
 
-    fn turn(&mut self, world: &World, task: usize, turn: Turn) {
+    fn turn(&mut self, world: &mut World, task: usize, turn: Turn) {
         match turn {
             Turn::Granted(grant) => self.done.push((task, world.now, Ok(grant))),
             Turn::Refused(refusal) => self.done.push((task, world.now, Err(refusal))),
-            Turn::Wait { ticket, until } => {
+            Turn::Wait { ticket } => {
+                let until = world.fleet.wait(world.now, ticket).unwrap_or(world.now);
                 self.asleep.insert(ticket, (task, until));
             }
         }
@@ -41,7 +42,7 @@ impl Tasks {
         }
         self.asleep.remove(&ticket);
         let turn = match world.fleet.wait(world.now, ticket) {
-            Some(until) => Turn::Wait { ticket, until },
+            Some(_) => Turn::Wait { ticket },
             None => world.fleet.claim(world.now, ticket),
         };
         self.turn(world, task, turn);

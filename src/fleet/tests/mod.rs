@@ -10,6 +10,7 @@ mod domains;
 mod figures;
 mod gates;
 mod gateways;
+mod groups;
 mod holding;
 mod line;
 mod pool_of_one;

@@ -1,0 +1,50 @@
+//! How those go who wait for what is there: not all at once.
+
+use super::{Group, Line};
+use crate::request::Time;
+use std::time::Duration;
+
+/// Where many wait for the same thing, and it is there, they are let go evenly over this time.
+const SPREAD: Duration = Duration::from_millis(500);
+/// How far behind that they are made up for at once, in nanoseconds.
+const LAG: u64 = 100_000_000;
+
+#[derive(Clone, Copy)]
+pub(super) struct Pace {
+    /// When the next one may be called.
+    pub(super) next: Time,
+    /// How long after it the one behind.
+    gap: Duration,
+    /// Since when it is so fast at least.
+    since: Time,
+}
+
+impl Line {
+    /// One of the group was called, and the way is open: the next one follows in a moment.
+    pub(in crate::fleet) fn pace(&mut self, now: Time, group: Group) {
+        let Some(queue) = self.queues.get_mut(&group) else { return };
+        let waiting = u32::try_from(queue.waiters.len()).unwrap_or(u32::MAX).saturating_add(1);
+        let gap = SPREAD / waiting;
+        let mut pace = queue.pace.unwrap_or(Pace { next: now, gap, since: now });
+        // Others have joined. Twice as fast each time it has taken too long: more than come must go, or the line never ends.
+        pace.gap = pace.gap.min(gap);
+        if pace.next.since(pace.since) >= SPREAD {
+            (pace.gap, pace.since) = (pace.gap / 2, pace.next);
+        }
+        // By the plan, since timers are coarser than the gaps; but no further back than a turn.
+        let next = (pace.next + pace.gap).max(Time::from_nanos(now.as_nanos().saturating_sub(LAG)));
+        queue.pace = Some(Pace { next, ..pace });
+        if next <= now {
+            self.look_at(group);
+        } else {
+            self.paced.insert((next, group));
+        }
+    }
+
+    /// The group may not go now.
+    pub(in crate::fleet) fn close(&mut self, group: Group) {
+        if let Some(queue) = self.queues.get_mut(&group) {
+            queue.pace = None;
+        }
+    }
+}
