@@ -1,10 +1,11 @@
-//! The snapshot as data: its shape, and that no secret is in it.
+//! The snapshot and the events as data: their shape, and that no secret is in it.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use serde_json::{Value, json};
 use std::time::Duration;
 use tower_egress::outcome::{AuthReason, BlockedBy};
+use tower_egress::scheduler::Event;
 use tower_egress::{ExitList, Gateway, LeaseRequest, Outcome, Scheduler};
 
 const USER: &str = "customer-oscar";
@@ -79,7 +80,7 @@ async fn a_field_that_is_renamed_breaks_who_reads_it() {
         (&data["origins"][0], "benched heat leases origin outcomes spread"),
         (&data["hottest"][0], "cooling exit heat origin"),
         (&data["forgotten"], "leases origins outcomes"),
-        (&data["refusals"], "busy last moved no_usable_exit stopped"),
+        (&data["refusals"], "busy closed last moved no_usable_exit stopped"),
         (
             &data["outcomes"],
             "auth_error blocked fatal gateway_overloaded interrupted ok origin_error proxy_error rate_limited \
@@ -131,4 +132,30 @@ async fn no_login_is_in_a_snapshot() {
     for secret in users.iter().map(String::as_str).chain([USER, PASSWORD]) {
         assert!(!text.contains(secret), "{secret} in {text}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_is_data_too() {
+    let (tell, told) = std::sync::mpsc::channel();
+    let exits = ExitList::parse("203.0.113.7:8080").unwrap();
+    let observer = move |_, event: &Event| tell.send(serde_json::to_value(event).unwrap()).unwrap();
+    let scheduler = Scheduler::builder().exits(exits).observe(observer).build().unwrap();
+    let ask = LeaseRequest::new("sku-42").origin("shop.example");
+    let lease = scheduler.lease(&ask).unwrap();
+    let exit = lease.exit().to_string();
+    lease.report(Outcome::Blocked { by: BlockedBy::Exit });
+    drop(lease);
+    scheduler.lease(&ask).unwrap_err();
+    let events: Vec<Value> = told.try_iter().collect();
+    assert_eq!(
+        events[0],
+        json!({
+            "event": "lease", "lease": 0, "key": "sku-42", "origin": "shop.example", "exit": exit, "generation": 0,
+            "reason": { "name": "placed" }, "trial": false,
+        })
+    );
+    let blocked = json!({ "name": "blocked", "by": "exit" });
+    assert_eq!((&events[1]["outcome"], &events[1]["lease"]), (&blocked, &json!(0)));
+    assert!((3.75..4.7).contains(&events[2]["rest"].as_f64().unwrap()), "{}", events[2]);
+    assert_eq!((&events[3]["why"], &events[3]["counts"]["cooling"]), (&json!("no_usable_exit"), &json!(1)));
 }

@@ -43,7 +43,7 @@ async fn get(client: &EgressClient, url: &str) -> Result<(StatusCode, String), E
 #[test]
 fn an_empty_pool_is_refused_when_it_is_built() {
     let built: Result<Scheduler, ConfigError> = Scheduler::builder().build();
-    assert!(built.expect_err("no way out").to_string().contains("exits are none"));
+    assert!(built.expect_err("no way out").to_string().contains("exits are missing"));
     assert!(ExitList::parse("# nobody\n").is_err());
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// A configuration that cannot be used: names the field, what is wrong with it, and the cure; with the file and line where
 /// there is one. It never repeats a value that may hold a secret.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ConfigError(Box<Inner>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +68,13 @@ impl fmt::Display for ConfigError {
             (None, None) => {}
         }
         write!(f, "{field} {what}; {cure}")
+    }
+}
+
+/// The sentence: it is what a `main` that returns the error prints.
+impl fmt::Debug for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -100,7 +100,7 @@ pub enum LeaseError {
     /// and nothing billed, until new credentials are set or [`Operator::resume`](crate::scheduler::Operator::resume) is
     /// called.
     FleetStopped,
-    /// The fleet is drained: nothing is leased before [`Operator::resume`](crate::scheduler::Operator::resume) is called.
+    /// The fleet is drained, which is how work ends: a worker that gets this should stop. Nothing is leased before [`Operator::resume`](crate::scheduler::Operator::resume) is called.
     Closed,
     /// The request's deadline has passed.
     DeadlinePassed,
@@ -130,8 +130,8 @@ impl LeaseError {
     pub const fn next(&self) -> Next {
         match self {
             Self::NoUsableExit { retry_at, .. } | Self::Busy { retry_at, .. } => Next::At(*retry_at),
-            Self::FleetStopped | Self::Closed => Next::WhenResumed,
-            Self::Moved { .. } | Self::DeadlinePassed => Next::Never,
+            Self::FleetStopped => Next::WhenResumed,
+            Self::Moved { .. } | Self::DeadlinePassed | Self::Closed => Next::Never,
             Self::NoLeaseRequest | Self::Misuse(_) => Next::Bug,
         }
     }

@@ -74,7 +74,7 @@ struct Repr {
     kind: Kind,
     trail: Arc<[AttemptRecord]>,
     /// Why it was not sent again, and when an exit may serve it.
-    stopped: Option<(Why, Instant)>,
+    stopped: Option<(Why, Instant, Duration)>,
 }
 
 enum Kind {
@@ -117,9 +117,10 @@ impl Error {
         }
     }
 
-    /// The retry layer stopped here. `at` is when the first exit may serve the request, now or later.
-    pub(crate) fn stop(&mut self, why: Why, at: Instant) {
-        self.0.stopped = Some((why, at));
+    /// The retry layer stopped here. `at` is when the first exit may serve the request, now or later, and `wait` how long
+    /// until then.
+    pub(crate) fn stop(&mut self, why: Why, (at, wait): (Instant, Duration)) {
+        self.0.stopped = Some((why, at, wait));
     }
 
     /// The egress error that a foreign one carries.
@@ -142,8 +143,8 @@ impl Error {
         match &self.0.kind {
             Kind::Refused(refusal) => refusal.next(),
             Kind::Failed { .. } => match self.0.stopped {
-                Some((Why::Exhausted | Why::Deadline | Why::NoUsableExit, at)) => Next::At(at),
-                Some((Why::FleetStopped, _)) => Next::WhenResumed,
+                Some((Why::Exhausted | Why::Deadline | Why::NoUsableExit, at, _)) => Next::At(at),
+                Some((Why::FleetStopped, ..)) => Next::WhenResumed,
                 _ => Next::Never,
             },
             Kind::Other(_) => self.inner().map_or(Next::Never, Self::next),
@@ -155,7 +156,7 @@ impl Error {
     pub fn why(&self) -> Option<Why> {
         match self.inner() {
             Some(inner) => inner.why(),
-            None => self.0.stopped.map(|(why, _)| why),
+            None => self.0.stopped.map(|(why, ..)| why),
         }
     }
 
@@ -186,12 +187,19 @@ impl Error {
         }
     }
 
-    /// How long to leave it alone, as a `Retry-After` of your own would say it: what a refusal says, measured when it was
-    /// made, or what the failed answer asked for.
+    /// How long to leave it alone, as a `Retry-After` of your own would say it, measured when the error was made: what the
+    /// failed answer asked for, else how long until an exit may serve. There is one wherever [`next`](Self::next) is
+    /// [`Next::At`].
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match &self.0.kind {
-            Kind::Failed { evidence, .. } => evidence.retry_after.map(RetryAfter::wait),
+            Kind::Failed { evidence, .. } => {
+                let until = match (self.next(), self.0.stopped) {
+                    (Next::At(_), Some((_, _, wait))) => Some(wait),
+                    _ => None,
+                };
+                evidence.retry_after.map(RetryAfter::wait).max(until)
+            }
             Kind::Refused(refusal) => refusal.retry_in(),
             Kind::Other(_) => self.inner().and_then(Self::retry_after),
         }
@@ -232,8 +240,12 @@ impl From<LeaseError> for Error {
     }
 }
 
+/// The sentence, which a `main` that returns the error prints; with `{:#?}` its parts.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !f.alternate() {
+            return fmt::Display::fmt(self, f);
+        }
         let mut out = f.debug_struct("Error");
         match &self.0.kind {
             Kind::Refused(refusal) => out.field("refused", refusal),
@@ -259,7 +271,7 @@ impl fmt::Display for Error {
             write!(f, " (after {} attempts)", self.0.trail.len())?;
         }
         match self.0.stopped {
-            Some((why, _)) => write!(f, "; not sent again: {why}"),
+            Some((why, ..)) => write!(f, "; not sent again: {why}"),
             None => Ok(()),
         }
     }

@@ -8,6 +8,8 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Slots are made when the pool is built; as many again serve nobody better.
+const MOST_SESSIONS: u32 = 65_536;
 /// The placeholder of the session token.
 pub(super) const SESSION: &str = "{session}";
 /// Slots for requests that hold nothing, unless told otherwise.
@@ -103,7 +105,7 @@ impl Gateway {
         self
     }
 
-    /// Sets how many slots requests share that hold nothing. Default 256.
+    /// Sets how many slots requests share that hold nothing: at most 65,536, and no more than there are tokens. Default 256.
     #[must_use]
     pub fn sessions(self, sessions: NonZeroU32) -> Self {
         self.with(|inner| inner.sessions = sessions)
@@ -147,6 +149,25 @@ impl Gateway {
     #[must_use]
     pub fn port(&self) -> u16 {
         self.0.template.route().port()
+    }
+
+    /// What its setters cannot refuse: more slots than a pool should hold or a grammar has tokens for, and a session that
+    /// lasts no time.
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        let Inner { sessions, shape, lifetime, .. } = &*self.0;
+        if sessions.get() > MOST_SESSIONS {
+            let cure = "set at most 65,536: what holds an exit has a session of its own beside them";
+            return Err(ConfigError::new("gateway sessions", format!("are {sessions}"), cure));
+        }
+        if u64::from(sessions.get()) > shape.tokens() {
+            let cure = "ask for fewer sessions, or for longer tokens";
+            return Err(ConfigError::new("gateway sessions", "are more than there are tokens", cure));
+        }
+        if lifetime.is_some_and(|lifetime| lifetime.is_zero()) {
+            let cure = "give what the provider says, or Gateway::rotating if each connection is another exit";
+            return Err(ConfigError::new("gateway lifetime", "is zero", cure));
+        }
+        Ok(())
     }
 
     pub(crate) fn is_rotating(&self) -> bool {

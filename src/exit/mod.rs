@@ -65,6 +65,26 @@ impl fmt::Display for ExitId {
     }
 }
 
+/// As it is printed: what a log or a dashboard says of an exit can be [acted on](crate::scheduler::Operator).
+///
+/// ```
+/// # use tower_egress::{Exit, ExitId};
+/// let id = Exit::parse("203.0.113.7:8080")?.id();
+/// assert_eq!(id.to_string().parse::<ExitId>()?, id);
+/// assert!("203.0.113.7".parse::<ExitId>().is_err());
+/// # Ok::<(), tower_egress::ConfigError>(())
+/// ```
+impl std::str::FromStr for ExitId {
+    type Err = ConfigError;
+
+    fn from_str(text: &str) -> Result<Self, ConfigError> {
+        let hex = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let id = u64::from_str_radix(text, 16).ok().filter(|_| hex);
+        let cure = "write the 16 digits as they are printed";
+        id.map(Self).ok_or_else(|| ConfigError::new("exit id", "is not 16 hexadecimal digits", cure))
+    }
+}
+
 /// As a string, as it is printed.
 #[cfg(feature = "serde")]
 impl serde::Serialize for ExitId {

@@ -171,3 +171,20 @@ fn a_session_in_the_password_names_another_exit() {
         .to_owned();
     assert_eq!(token, "k5ajuuin");
 }
+
+#[test]
+fn a_gateway_with_more_slots_than_it_can_have_is_refused_when_built() {
+    let gateway = || Gateway::parse("http://u-{session}:pw@gw.example:7000").unwrap();
+    let many = |n| std::num::NonZeroU32::new(n).unwrap();
+    let built = |gateway| crate::scheduler::Scheduler::builder().gateway(gateway).build();
+    let short = gateway().digits().token_length(4).unwrap();
+    for (wrong, says) in [
+        (gateway().sessions(many(u32::MAX)), "at most 65,536"),
+        (short.clone().sessions(many(10_001)), "more than there are tokens"),
+        (gateway().lifetime(std::time::Duration::ZERO), "lifetime is zero"),
+    ] {
+        let refused = built(wrong).unwrap_err().to_string();
+        assert!(refused.contains(says) && !refused.contains("pw"), "{refused}");
+    }
+    assert!(built(short.sessions(many(10_000))).is_ok());
+}

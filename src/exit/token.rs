@@ -33,14 +33,22 @@ pub(crate) struct Session {
 }
 
 impl Shape {
+    /// How many tokens there are.
+    pub(crate) fn tokens(self) -> u64 {
+        let length = u32::from(self.length);
+        match self.alphabet {
+            Alphabet::Letters => 36_u64.saturating_pow(length.saturating_sub(1)).saturating_mul(26),
+            Alphabet::Digits => 10_u64.saturating_pow(length),
+        }
+    }
+
     /// The token of a session; for digits, of the `count`-th session there was.
     pub(crate) fn token(self, session: &Session, count: u64) -> String {
         match self.alphabet {
             Alphabet::Letters => self.letters(session),
             Alphabet::Digits => {
                 let width = usize::from(self.length);
-                let all = 10_u64.saturating_pow(u32::from(self.length));
-                format!("{:0width$}", count % all)
+                format!("{:0width$}", count % self.tokens())
             }
         }
     }

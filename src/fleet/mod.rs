@@ -105,7 +105,7 @@ impl Fleet {
             return Err(if self.closed { Refusal::Closed } else { Refusal::Full { retry_at: now + BUSY } });
         }
         let Some(origin) = self.pool.origin(now, name) else {
-            return Err(busy(now, "as many origins are in use as the scheduler allows"));
+            return Err(busy(now, "as many origins are in use as Bounds::origins allows"));
         };
         let (exit, binding, reason) = match self.pool.hit(now, ask, origin) {
             Some((exit, binding)) => (exit, Some(binding), Reason::Bound),
@@ -115,11 +115,12 @@ impl Fleet {
         let Some((route, entry)) = self.pool.enter(now, id, (exit, origin), now + ask.deadline) else {
             return Err(busy(now, "the exit went while it was chosen"));
         };
-        let Entry { trial, fresh } = entry;
+        let Entry { trial, fresh, paced } = entry;
         let route = if fresh { route.freshly() } else { route };
         self.leases += 1;
         self.out += 1;
         self.pool.events.tell(now, || Event::Lease {
+            lease: id.0,
             key: ask.key.clone(),
             origin: name.clone(),
             exit: route.exit(),
@@ -127,7 +128,7 @@ impl Fleet {
             reason,
             trial,
         });
-        let charged = ask.trail.burned < BURNS;
+        let charged = ask.trail.burned < BURNS || paced;
         let receipt = Receipt { id, exit: route.exit(), at: (exit, origin), binding, sent: now, charged };
         Ok(Grant { receipt, route, reason, trial })
     }
@@ -145,7 +146,7 @@ impl Fleet {
             ),
         })?;
         let Some((exit, binding)) = self.pool.bind(now, ask, origin, &choice) else {
-            return Err(busy(now, "as many sessions are held and in use as the scheduler allows"));
+            return Err(busy(now, "as many sessions are held and in use as Bounds::minted allows"));
         };
         Ok((exit, binding, choice.reason))
     }
@@ -184,7 +185,8 @@ impl Fleet {
             Refusal::Moved { .. } => self.refusals.moved += 1,
             Refusal::FleetStopped => self.refusals.stopped += 1,
             Refusal::Busy { .. } | Refusal::Full { .. } => self.refusals.busy += 1,
-            Refusal::Misuse(_) | Refusal::Closed => {}
+            Refusal::Closed => self.refusals.closed += 1,
+            Refusal::Misuse(_) => {}
         }
         refusal
     }

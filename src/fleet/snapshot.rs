@@ -136,6 +136,8 @@ pub struct RefusalCounts {
     pub busy: u64,
     /// Every login was stopped.
     pub stopped: u64,
+    /// The fleet was drained.
+    pub closed: u64,
     /// An identity's exit was lost, and its move not accepted yet.
     pub moved: u64,
     /// Why the exits were not usable, at the last such refusal.

@@ -15,6 +15,9 @@ impl fmt::Display for Snapshot {
         }
         let leases = format_args!("{}, {} out on {} exits", self.leases, self.in_flight, self.exits_in_use);
         row(f, "leases", leases)?;
+        if self.waiting > 0 {
+            row(f, "waiting in line", self.waiting)?;
+        }
         row(f, "attempts per success", Maybe(self.multiplier))?;
         if let Some(lately) = self.lately {
             row(f, "  lately", lately)?;
@@ -25,15 +28,18 @@ impl fmt::Display for Snapshot {
         row(f, "outcomes", Outcomes(&self.outcomes))?;
         self.origins(f)?;
         for pair in &self.hottest {
-            let rests = pair.cooling.as_secs();
-            let text = format_args!("{:.2} {} at {}, rests {rests} s", pair.heat, pair.exit, pair.origin);
-            row(f, "hot pair", text)?;
+            let text = format_args!("{:.2} {} at {}", pair.heat, pair.exit, pair.origin);
+            match pair.cooling.as_secs() {
+                0 => row(f, "hot pair", text)?,
+                rests => row(f, "hot pair", format_args!("{text}, rests {rests} s"))?,
+            }
         }
         let refused = [
             (self.refusals.no_usable_exit, "for want of a usable exit"),
             (self.refusals.busy, "at a bound"),
             (self.refusals.moved, "because an identity's exit was lost"),
             (self.refusals.stopped, "because every login was stopped"),
+            (self.refusals.closed, "because the fleet was drained"),
         ];
         let all: u64 = refused.iter().map(|(count, _)| count).sum();
         row(f, "refused leases", format_args!("{all}{}", Shares(&refused)))

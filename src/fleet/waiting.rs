@@ -101,7 +101,7 @@ impl Fleet {
         let stake = at.and_then(|origin| self.pool.stake(now, ask, origin));
         let group = |number| at.map_or(Group::ROOM, |origin| Group::of(ask, origin, stake, number));
         let Some(ticket) = self.line.join(group, want, patience) else {
-            let bound = "as many requests wait for an exit as the scheduler allows";
+            let bound = "as many requests wait for an exit as Bounds::waiters allows";
             return Turn::Refused(self.refuse(now, ask, name, busy(now, bound)));
         };
         let waits = || Event::Wait { key: ask.key.clone(), origin: name.clone() };

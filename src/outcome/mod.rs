@@ -108,6 +108,7 @@ pub enum FailureDomain {
 
 /// Who a block is aimed at.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum BlockedBy {
     /// The exit's address.
@@ -205,11 +206,27 @@ impl Outcome {
     }
 }
 
-/// As it is printed.
+/// As its name and what it carries: `{"name": "origin_error", "status": 502}`; times in seconds.
 #[cfg(feature = "serde")]
 impl serde::Serialize for Outcome {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        use serde::ser::SerializeMap;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("name", self.name())?;
+        match self {
+            Self::RateLimited { retry_after } | Self::GatewayOverloaded { retry_after, .. } => {
+                let wait = retry_after.map(|hint| hint.wait().as_secs_f64());
+                map.serialize_entry("retry_after", &wait)?;
+            }
+            Self::Blocked { by } => map.serialize_entry("by", by)?,
+            Self::ProxyError { phase } | Self::Interrupted { phase } => {
+                map.serialize_entry("phase", &phase.to_string())?;
+            }
+            Self::AuthError { reason } => map.serialize_entry("reason", reason)?,
+            Self::OriginError { status } => map.serialize_entry("status", &status.as_u16())?,
+            Self::Ok | Self::TargetDenied | Self::TargetUnreachable | Self::Fatal => {}
+        }
+        map.end()
     }
 }
 

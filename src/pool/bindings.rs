@@ -3,6 +3,7 @@
 use super::ix::{BindingIx, ExitIx};
 use super::slab::Slab;
 use crate::draw::{Stream, draw, mix, text};
+use crate::exit::ExitId;
 use crate::request::{Affinity, Granularity, Key, LeaseRequest, Scope, Time};
 use hashbrown::{Equivalent, HashMap};
 use std::hash::{Hash, Hasher};
@@ -108,6 +109,8 @@ pub(crate) struct Binding {
     /// A hash of the holder that is the same in every process.
     pub(super) entity: u64,
     pub(super) exit: ExitIx,
+    /// The exit that was lost last, for those who have not heard of it.
+    pub(super) before: Option<ExitId>,
     /// The exit was burned under it: who may move leaves.
     pub(super) lost: bool,
     pub(super) generation: u32,
@@ -128,6 +131,8 @@ pub(super) struct Place {
     pub(super) until: Time,
     /// Which window it is.
     pub(super) window: u64,
+    /// The exit that was lost.
+    pub(super) from: Option<ExitId>,
 }
 
 impl Binding {
@@ -210,18 +215,19 @@ impl Bindings {
         now: Time,
         ask: &LeaseRequest,
         origin: u64,
-        Place { entity, generation, length, until, .. }: Place,
+        Place { entity, generation, length, until, from, .. }: Place,
         exit: ExitIx,
     ) -> Option<(BindingIx, Option<Gone>)> {
         let holder = Holder::of(ask, origin);
         let name = Holder::name(ask);
-        let fresh = Binding {
+        let mut fresh = Binding {
             kind: holder.kind,
             life: holder.life,
             name: name.clone(),
             place: holder.place,
             entity,
             exit,
+            before: from,
             lost: false,
             generation,
             length,
@@ -231,7 +237,9 @@ impl Bindings {
             last_used: now,
         };
         if let Some(ix) = self.by_holder.get(&holder).copied() {
-            let old = std::mem::replace(self.slab.get_mut(ix.0)?, fresh);
+            let held = self.slab.get_mut(ix.0)?;
+            fresh.before = from.or(held.before);
+            let old = std::mem::replace(held, fresh);
             return Some((ix, Some((ix, old.exit, old.entity))));
         }
         let gone = self.make_room();

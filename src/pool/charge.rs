@@ -73,7 +73,7 @@ impl Pool {
     fn push_report(&mut self, now: Time, by: &Receipt, evidence: &Evidence, amends: bool) {
         let Some(origin) = self.name(by.at.1) else { return };
         let (exit, outcome) = (by.exit, evidence.outcome);
-        self.events.push(now, Event::Report { exit, origin, outcome, amends });
+        self.events.push(now, Event::Report { lease: by.id.0, exit, origin, outcome, amends });
     }
 
     fn take_back(&mut self, now: Time, by: &Receipt, before: &Evidence) {

@@ -47,7 +47,7 @@ impl Pool {
         }
         let site = self.origins.get(origin)?;
         let (ix, held) = self.bindings.find_mut(Holder::of(ask, site.hash))?;
-        if !held.serves(now, ask.granularity) {
+        if !held.serves(now, ask.granularity) || !ask.knows(held.generation) {
             return None;
         }
         let free = match held.exit {

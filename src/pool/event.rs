@@ -18,6 +18,8 @@ use std::time::Duration;
 pub enum Event {
     /// A lease was given.
     Lease {
+        /// Its number: its reports have the same.
+        lease: u64,
         /// Whose work it is.
         key: Key,
         /// The site.
@@ -54,6 +56,8 @@ pub enum Event {
     },
     /// An attempt was reported.
     Report {
+        /// The number of its lease.
+        lease: u64,
         /// The exit.
         exit: ExitId,
         /// The site.

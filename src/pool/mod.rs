@@ -109,6 +109,8 @@ pub(crate) struct Pool {
 pub(crate) struct Entry {
     /// It is the one trial of something that had to rest, or is doubted.
     pub(crate) trial: bool,
+    /// It tries the last usable exit, which is paced and not benched: no refusal of it is one too many.
+    pub(crate) paced: bool,
     /// It tries a login, and so needs a fresh connection: a tunnel outlives its password.
     pub(crate) fresh: bool,
 }
@@ -209,7 +211,10 @@ impl Pool {
             entry.trial |= self.with_exit(exit, |record| record.gate.enter(lease, place_until)) == Some(true);
         }
         if let Some(slot) = self.pairs.find(exit, origin) {
-            entry.trial |= self.with_pair(slot, |pair| pair.gate.enter(lease, place_until)) == Some(true);
+            let entered = self.with_pair(slot, |pair| (pair.gate.enter(lease, place_until), pair.paced));
+            if let Some((true, paced)) = entered {
+                (entry.trial, entry.paced) = (true, paced);
+            }
         }
         if let Some(record) = self.origins.get_mut(origin) {
             record.in_flight += 1;

@@ -18,6 +18,8 @@ use std::time::Duration;
 /// A login that was accepted this lately is not doubted for a stray refusal: one in ten to twenty is none of its fault in
 /// the field.
 const PROVEN: Duration = Duration::from_secs(10);
+/// Unless so many are refused in a row, with none accepted between: of strays of one in ten that is one in 100,000.
+const STRAYS: usize = 5;
 /// How long a login out of traffic rests before one lease may try again; doubles up to a quarter of an hour.
 const QUOTA: Duration = Duration::from_secs(60);
 const QUOTA_MOST: Duration = Duration::from_secs(900);
@@ -44,8 +46,8 @@ pub(super) struct Parent {
     members: Vec<u32>,
     /// When its login was accepted last.
     accepted: Option<Time>,
-    /// The exit whose refusal raised the doubt.
-    doubted_by: Option<(ExitIx, ExitId)>,
+    /// Who was refused since a login was accepted, and when. If the login is right after all, that was their exits' fault.
+    refused: Vec<(ExitIx, ExitId, Time)>,
     faults: u32,
     doublings: u32,
 }
@@ -53,7 +55,8 @@ pub(super) struct Parent {
 impl Parent {
     /// It has a new password: nothing is known of it.
     pub(super) fn renewed(&mut self) {
-        (self.accepted, self.doubted_by, self.doublings) = (None, None, 0);
+        (self.accepted, self.doublings) = (None, 0);
+        self.refused.clear();
     }
 
     /// A login that no lease will try again before somebody resumes it.
@@ -73,7 +76,7 @@ impl Parents {
             gate: Gate::OPEN,
             members,
             accepted: None,
-            doubted_by: None,
+            refused: Vec::new(),
             faults: 0,
             doublings: 0,
         };
@@ -232,18 +235,26 @@ impl Pool {
         let Some([_, Some(ix)]) = self.exits.get(by.at.0).map(|record| record.parents) else { return };
         let cleared = self.with_parent(ix, |parent| {
             parent.accepted = Some(now);
-            if parent.gate.is_open() || parent.gate.is_stale(by.sent) {
-                return None;
+            let doubted = !parent.gate.is_open();
+            if doubted {
+                if parent.gate.is_stale(by.sent) {
+                    return None;
+                }
+                parent.gate.pass(by.id, 1);
+                parent.doublings = 0;
             }
-            parent.gate.pass(by.id, 1);
-            parent.doublings = 0;
-            parent.doubted_by.take()
+            Some((doubted, std::mem::take(&mut parent.refused)))
         });
-        // The login is right after all: then the refusal was a fault of the exit that made it.
-        if let Some(Some((exit, id))) = cleared {
-            self.events.push(now, Event::CredentialResumed { exit: id });
-            // On trial it has just shown that it works, or is about to.
-            if self.exits.get(exit).is_some_and(|record| record.gate.is_open()) {
+        // The login is right after all: then each refusal was a fault of the exit that made it.
+        let Some(Some((doubted, refused))) = cleared else { return };
+        if let (true, Some((_, exit, _))) = (doubted, refused.last()) {
+            self.events.push(now, Event::CredentialResumed { exit: *exit });
+        }
+        for (exit, id, at) in refused {
+            // On trial it has just shown that it works, or is about to. Under another token it is another one.
+            let open = |record: &ExitRecord| record.gate.is_open() && record.id() == id;
+            let open = self.exits.get(exit).is_some_and(open);
+            if open && at <= by.sent {
                 self.fault(now, exit, by, 1.0);
             }
         }
@@ -253,32 +264,35 @@ impl Pool {
         let exit = by.at.0;
         let Some(ix) = self.credential(exit) else { return false };
         let proven = |parent: &Parent| parent.accepted.is_some_and(|at| now.since(at) <= PROVEN);
-        let verdict = self.with_parent(ix, |parent| match parent.gate.state() {
-            _ if parent.gate.is_stale(by.sent) => None,
-            State::Open if proven(parent) => Some(false),
-            State::Open => {
-                parent.gate.doubt(now);
-                parent.doubted_by = Some((exit, by.exit));
-                None
+        let stopped = self.with_parent(ix, |parent| {
+            if parent.gate.is_stale(by.sent) {
+                return false;
             }
-            State::Trial { .. } => {
-                let rest = match reason {
-                    AuthReason::Quota => QUOTA.saturating_mul(1 << parent.doublings.min(4)).min(QUOTA_MOST),
-                    _ => Duration::MAX,
-                };
-                parent.doublings += 1;
-                parent.gate.shut(now, now + rest);
-                Some(true)
+            match parent.gate.state() {
+                State::Open => {
+                    parent.refused.push((exit, by.exit, now));
+                    if !proven(parent) || parent.refused.len() >= STRAYS {
+                        parent.gate.doubt(now);
+                    }
+                    false
+                }
+                State::Trial { .. } => {
+                    let rest = match reason {
+                        AuthReason::Quota => {
+                            QUOTA.saturating_mul(1 << parent.doublings.min(4)).min(QUOTA_MOST)
+                        }
+                        _ => Duration::MAX,
+                    };
+                    parent.doublings += 1;
+                    parent.refused.clear();
+                    parent.gate.shut(now, now + rest);
+                    true
+                }
+                State::Resting { .. } => false,
             }
-            State::Resting { .. } => None,
         });
-        match verdict {
-            Some(Some(true)) => {
-                self.events.push(now, Event::CredentialStopped { exit: by.exit, reason });
-            }
-            // A stray refusal of a login that works is a fault of its exit.
-            Some(Some(false)) => self.fault(now, exit, by, 1.0),
-            _ => {}
+        if stopped == Some(true) {
+            self.events.push(now, Event::CredentialStopped { exit: by.exit, reason });
         }
         true
     }

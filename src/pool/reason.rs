@@ -4,7 +4,7 @@ use crate::exit::ExitId;
 
 /// Why this exit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(tag = "name", rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Reason {
     /// The key holds it.

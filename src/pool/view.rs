@@ -50,7 +50,9 @@ impl View<'_> {
         match self.pool.bindings.find(Holder::of(self.ask, self.record.hash)) {
             None => {
                 let entity = Holder::of(self.ask, self.record.hash).entity();
-                self.place_anew((entity, 0), Reason::Placed, None)
+                // Who has been told of moves before, perhaps in an earlier life of the scheduler, begins there.
+                let known = self.ask.accepted.filter(|_| self.ask.when_lost() == OnLoss::Fail);
+                self.place_anew((entity, known.unwrap_or(0)), Reason::Placed, None)
             }
             Some((ix, held)) => {
                 let owner = self.pool.exits.get(held.exit).and_then(|record| record.owner);
@@ -180,6 +182,11 @@ impl View<'_> {
             return self.place_anew((held.entity, held.generation), Reason::Placed, None);
         };
         let moves = self.ask.when_lost() == OnLoss::Move;
+        if !self.lost(held.exit) && !self.ask.knows(held.generation) {
+            // Somebody else has accepted the move, or this one accepts one that was not.
+            let (from, to) = (held.before.unwrap_or(from), Some(from));
+            return Err(NoExit::Moved { from, to, generation: held.generation });
+        }
         if self.lost(held.exit) || (held.lost && moves) {
             return match self.ask.when_lost() {
                 OnLoss::Move => self.place_anew(next, Reason::Moved { from }, Some(held.exit)),
@@ -263,7 +270,8 @@ impl View<'_> {
         };
         let target = find(not).or_else(|| find(None)).ok_or_else(|| self.unheld(length))?;
         let window = windows.index(self.now);
-        let place = Place { entity, generation, length, until: windows.end(self.now), window };
+        let from = if let Reason::Moved { from } = reason { Some(from) } else { None };
+        let place = Place { entity, generation, length, until: windows.end(self.now), window, from };
         let reason = if in_turn && reason == Reason::Placed { Reason::Turn } else { reason };
         Ok(Choice { target, reason, hold: Hold::Bind(place) })
     }

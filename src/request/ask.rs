@@ -128,7 +128,9 @@ impl LeaseRequest {
         self
     }
 
-    /// Accepts that the held exit was replaced as often as this: the answer to [`LeaseError::Moved`].
+    /// Accepts that the held exit was replaced as often as this: the answer to [`LeaseError::Moved`], said from then on. Who
+    /// [fails](OnLoss::Fail) on a loss gets only the exit of the generation that it knows, 0 unless it says another, so that
+    /// no move is silent for anybody who shares the key.
     ///
     /// [`LeaseError::Moved`]: crate::LeaseError::Moved
     #[must_use]
@@ -191,6 +193,17 @@ impl LeaseRequest {
                 Granularity::PerRequest | Granularity::Windowed { .. } => Scope::PerOrigin,
             },
         }
+    }
+
+    /// Whether the request may use what is held in that generation: who wants to be told of a loss says which one it knows.
+    #[inline]
+    pub(crate) fn knows(&self, generation: u32) -> bool {
+        !matches!(self.on_loss, Some(OnLoss::Fail)) || self.knows_of(generation)
+    }
+
+    #[cold]
+    fn knows_of(&self, generation: u32) -> bool {
+        self.granularity.window().1.is_some() || self.accepted.unwrap_or(0) == generation
     }
 
     pub(crate) fn when_lost(&self) -> OnLoss {

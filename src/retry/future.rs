@@ -96,6 +96,7 @@ fn complete<E: CarriesRefusal>(error: &mut E, attempt: &Attempt) {
     let kept = attempt.kept();
     let Some(error) = error.egress() else { return };
     if let Some(refusal) = error.refusal().filter(|refusal| refusal.next() != Next::Bug) {
+        let wait = refusal.retry_in().unwrap_or_default();
         let (why, at) = match refusal.next() {
             Next::At(at) => (Why::NoUsableExit, at),
             Next::WhenResumed => (Why::FleetStopped, attempt.now()),
@@ -104,7 +105,7 @@ fn complete<E: CarriesRefusal>(error: &mut E, attempt: &Attempt) {
             _ => (Why::Deadline, attempt.now()),
         };
         if let Some(mut real) = kept {
-            real.stop(why, at);
+            real.stop(why, (at, wait));
             *error = real;
         }
     }

@@ -6,7 +6,7 @@ use super::{Receipt, Scheduler};
 use crate::error::{AttemptRecord, Error};
 use crate::fleet::RetryAsk;
 use crate::outcome::Evidence;
-use crate::request::LeaseRequest;
+use crate::request::{LeaseRequest, Time};
 use crate::verdict::{Verdict, Why};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -139,16 +139,22 @@ impl Attempt {
         scheduler.instant(scheduler.now()).into_std()
     }
 
+    /// A time of which one knows how far it is.
+    fn in_time(&self, at: Time) -> (Instant, Duration) {
+        let scheduler = &self.0.scheduler;
+        (scheduler.instant(at).into_std(), at.since(scheduler.now()))
+    }
+
     /// What the request does next, and if it stops, when the first exit may serve it. By the slot, because the lease may sit in a body,
     /// or be gone.
-    pub(crate) fn retry(&self, replayable: bool) -> (Verdict, Instant) {
+    pub(crate) fn retry(&self, replayable: bool) -> (Verdict, (Instant, Duration)) {
         let _outdated; // dropped without the lock
         let mut state = lock(&self.0.state);
         let State { ask, last, wait, waited, kept, .. } = &mut *state;
         // Nothing was reported if the next lease was refused: then the error that asked for it stays parked.
         let (Some((receipt, evidence)), Some(ask)) = (last.take(), ask) else {
             drop(state);
-            return (Verdict::Stop(Why::Done), self.now());
+            return (Verdict::Stop(Why::Done), (self.now(), Duration::ZERO));
         };
         _outdated = kept.take();
         ask.trail.record(receipt.exit, &evidence, receipt.charged);
@@ -161,7 +167,7 @@ impl Attempt {
             *wait = delay;
             *waited += delay;
         }
-        (verdict, scheduler.instant(soonest).into_std())
+        (verdict, self.in_time(soonest))
     }
 }
 

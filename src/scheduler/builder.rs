@@ -98,18 +98,19 @@ impl Builder {
     /// Builds the scheduler; its clock starts now.
     ///
     /// # Errors
-    /// That there is neither an exit nor a gateway, that one of them was given with two passwords, or that a member or a bound
-    /// is out of range.
+    /// That there is neither an exit nor a gateway, that one of them was given with two passwords, or that a member, a bound
+    /// or a gateway's number of sessions is out of range.
     pub fn build(self) -> Result<Scheduler, ConfigError> {
         let exits = distinct(self.exits)?;
         if exits.is_empty() && self.gateways.is_empty() {
             return Err(ConfigError::new(
                 "exits",
-                "are none",
+                "are missing",
                 "add a list with Builder::exits, or Builder::gateway",
             ));
         }
         for (at, gateway) in self.gateways.iter().enumerate() {
+            gateway.check()?;
             if self.gateways[..at].iter().any(|before| before.id() == gateway.id() && before != gateway) {
                 return Err(ConfigError::new(
                     "gateways",

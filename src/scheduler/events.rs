@@ -59,16 +59,16 @@ impl Scheduler {
 
 fn trace(event: &Event) {
     match event {
-        Event::Lease { key, origin, exit, generation, reason, trial } => {
+        Event::Lease { lease, key, origin, exit, generation, reason, trial } => {
             let reason = reason.name();
-            tracing::debug!(target: "tower_egress", %key, %origin, %exit, generation, reason, trial, "lease");
+            tracing::debug!(target: "tower_egress", lease, %key, %origin, %exit, generation, reason, trial, "lease");
         }
         Event::Wait { key, origin } => tracing::debug!(target: "tower_egress", %key, %origin, "wait"),
         Event::Refusal { key, origin, why, retry_in, counts } => {
             tracing::debug!(target: "tower_egress", %key, %origin, why, ?retry_in, %counts, "refusal");
         }
-        Event::Report { exit, origin, outcome, amends } => {
-            tracing::debug!(target: "tower_egress", %exit, %origin, %outcome, amends, "report");
+        Event::Report { lease, exit, origin, outcome, amends } => {
+            tracing::debug!(target: "tower_egress", lease, %exit, %origin, %outcome, amends, "report");
         }
         Event::Rest { exit, origin, rest } => {
             let origin = origin.as_ref().map(|origin| origin.as_str());

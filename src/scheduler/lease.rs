@@ -82,11 +82,11 @@ impl Lease {
     /// [repeatable](LeaseRequest::repeatable) only if it says so.
     ///
     /// # Errors
-    /// Why the request is not to be sent again; [`Why::Done`] too if nothing was reported.
+    /// Why the request is not to be sent again; [`Why::Unreported`] if nothing was reported.
     pub fn retry(mut self, mut ask: LeaseRequest) -> Result<(Duration, LeaseRequest), Why> {
         let Some(mut held) = self.0.take() else { return Err(Why::Done) };
         held.release_own(None);
-        let Some(evidence) = held.evidence() else { return Err(Why::Done) };
+        let Some(evidence) = held.evidence() else { return Err(Why::Unreported) };
         let receipt = held.receipt;
         ask.trail.record(receipt.exit, &evidence, receipt.charged);
         let deadline = *ask.trail.deadline.get_or_insert(receipt.sent + ask.deadline);

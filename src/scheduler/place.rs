@@ -49,7 +49,7 @@ impl Scheduler {
         let origin = Self::check(ask)?;
         let asked = self.act(|fleet, now| {
             let deadline = ask.trail.deadline.unwrap_or(now + ask.deadline);
-            if ask.trail.deadline.is_some_and(|deadline| deadline <= now) {
+            if deadline <= now {
                 return Err(LeaseError::DeadlinePassed);
             }
             let patience = deadline.min(now + ask.patience);

@@ -24,6 +24,13 @@ impl Served {
         self.0.exit()
     }
 
+    /// How often the exit that the key holds was replaced; `None` if nothing is held. What an identity says with its next
+    /// request: [`LeaseRequest::generation`](crate::LeaseRequest::generation).
+    #[must_use]
+    pub fn generation(&self) -> Option<u32> {
+        self.0.generation()
+    }
+
     /// How often the request was sent, this time included. 1 without a retry layer.
     #[must_use]
     pub fn attempts(&self) -> u32 {

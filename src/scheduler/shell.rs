@@ -131,8 +131,8 @@ impl Scheduler {
         Acquire::new(self.clone(), ask.clone())
     }
 
-    /// Ready while something may go at all: not while every login is stopped, and not while the fleet is drained. Where a
-    /// worker parks after an error whose [`next`](crate::Error::next) is [`WhenResumed`](crate::Next::WhenResumed).
+    /// Ready while something may go at all: not while every login is stopped, and not while the fleet is drained (what asks
+    /// then is told to stop, with [`LeaseError::Closed`]). Where a worker parks after an error whose [`next`](crate::Error::next) is [`WhenResumed`](crate::Next::WhenResumed).
     ///
     /// ```
     /// # use tower_egress::{ExitList, Scheduler};
@@ -320,7 +320,7 @@ impl Scheduler {
             Refusal::Closed => LeaseError::Closed,
             Refusal::Misuse(what) => LeaseError::Misuse(what),
             Refusal::Moved { from, to, generation } => LeaseError::Moved { from, to, generation },
-            Refusal::Full { retry_at } => busy("as many leases are out as the scheduler allows", retry_at),
+            Refusal::Full { retry_at } => busy("as many leases are out as Bounds::leases allows", retry_at),
             Refusal::Busy { bound, retry_at } => busy(bound, retry_at),
         }
     }

@@ -34,6 +34,8 @@ pub enum Switch {
 pub enum Why {
     /// It succeeded, or nothing was sent.
     Done,
+    /// Nothing was reported of the attempt: say first what it showed.
+    Unreported,
     /// The request itself is wrong.
     Fatal,
     /// It was sent as often as allowed.
@@ -58,6 +60,9 @@ impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Done => "nothing is left to do",
+            Self::Unreported => {
+                "nothing was reported; report what the attempt showed, then ask what to do next"
+            }
             Self::Fatal => "the request itself is wrong",
             Self::Exhausted => "it was sent as often as allowed",
             Self::NotRepeatable => "the origin may have acted on it, and it is not known to be repeatable",

@@ -63,7 +63,7 @@ async fn a_plain_request_is_not_repeatable_unless_it_says_so() {
     lease.report(tower_egress::outcome::Evidence::of(interrupted).seen(Seen::Never));
     assert!(lease.retry(ask()).is_ok());
     let lease = scheduler.lease(&ask()).unwrap();
-    assert_eq!(lease.retry(ask()).unwrap_err(), Why::Done, "unreported");
+    assert_eq!(lease.retry(ask()).unwrap_err(), Why::Unreported);
 }
 
 #[tokio::test(start_paused = true)]

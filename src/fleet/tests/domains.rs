@@ -88,6 +88,54 @@ fn a_stray_refusal_stops_nobody() {
 }
 
 #[test]
+fn a_password_that_changes_under_traffic_stops_the_fleet_within_a_few_attempts() {
+    let mut world = World::new(gateway());
+    let own = LeaseRequest::identity("account").windowed(secs(3_600)).on_loss(crate::request::OnLoss::Fail);
+    let identity = world.once(&own, Outcome::Ok).receipt.exit;
+    for _ in 0..100 {
+        let grant = world.pass(Duration::from_millis(10)).lease(&per());
+        world.finish(&grant, accepted(Outcome::Ok));
+    }
+    let mut refused = 0;
+    loop {
+        let ask = if refused < 3 { own.clone() } else { per() };
+        let Ok(grant) = world.pass(Duration::from_millis(10)).at("a.test", &ask) else { break };
+        world.finish(&grant, REJECTED);
+        refused += 1;
+    }
+    assert_eq!(refused, 6, "five in a row are no strays, and one more confirms it");
+    assert_eq!((world.snapshot().exits.dead, world.snapshot().exits.stopped), (0, 16), "no exit is to blame");
+    world.fleet.resume(world.now);
+    let probe = world.lease(&own);
+    assert_eq!(
+        (probe.receipt.exit, probe.receipt.generation()),
+        (identity, Some(0)),
+        "and nobody has lost one"
+    );
+    world.finish(&probe, accepted(Outcome::Ok));
+}
+
+#[test]
+fn strays_are_charged_to_the_exits_that_made_them_once_the_login_has_worked_again() {
+    let mut world = World::new(gateway());
+    let own = LeaseRequest::new("k");
+    for round in 0..3 {
+        let good = world.pass(secs(1)).lease(&per());
+        world.finish(&good, accepted(Outcome::Ok));
+        let stray = world.pass(secs(1)).lease(&own);
+        world.finish(&stray, REJECTED);
+        assert_eq!(stray.receipt.generation(), Some(0), "in round {round}");
+    }
+    let good = world.pass(secs(1)).lease(&per());
+    world.finish(&good, accepted(Outcome::Ok));
+    assert_eq!(
+        world.lease(&own).receipt.generation(),
+        Some(1),
+        "its session was refused three times, others never"
+    );
+}
+
+#[test]
 fn only_a_login_accepted_after_the_doubt_clears_it() {
     let mut world = World::new(gateway());
     let (old, refused) = (world.lease(&per()), world.lease(&per()));

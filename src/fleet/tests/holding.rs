@@ -166,7 +166,15 @@ fn c05_a_lost_exit_moves_waits_or_fails_as_asked() {
     assert!(world.at("a.test", &ask).is_err() && world.at("a.test", &ask.clone().generation(2)).is_err());
     let moved = world.lease(&ask.clone().generation(1));
     assert_eq!((moved.receipt.exit, moved.receipt.generation()), (to, Some(1)));
-    assert_eq!(world.lease(&ask).receipt.exit, to, "from then on it is held");
+    // Who shares the key and has not heard of it is told too, whatever else it believes.
+    for other in [ask.clone(), ask.clone().generation(2), ask.clone().generation(7)] {
+        let told = Refusal::Moved { from: held, to: Some(to), generation: 1 };
+        assert_eq!(world.at("a.test", &other).unwrap_err(), told);
+    }
+    assert_eq!(world.lease(&ask.clone().generation(1)).receipt.exit, to, "from then on it is held");
+    // After a restart it begins where it was.
+    let again = World::of(5).lease(&ask.generation(1));
+    assert_eq!((again.receipt.generation(), again.reason), (Some(1), Reason::Placed));
 }
 
 #[test]

@@ -100,20 +100,20 @@ fn an_overloaded_gateway_is_left_alone_as_any_other() {
 }
 
 #[test]
-fn one_request_that_it_refuses_three_times_has_had_its_share() {
+fn each_refusal_of_one_request_is_paced() {
     let mut world = World::of(1);
-    let mut ask = once();
-    for _ in 0..3 {
+    let (mut ask, mut rests) = (once(), Vec::new());
+    for _ in 0..4 {
         let grant = world.lease(&ask);
         world.finish(&grant, BLOCKED);
         ask.trail.record(grant.receipt.exit, &Evidence::of(BLOCKED), grant.receipt.charged);
-        world.pass(secs(60));
+        let Err(Refusal::NoUsableExit { retry_at, .. }) = world.at("a.test", &once()) else {
+            panic!("paced")
+        };
+        rests.push(retry_at.since(world.now).as_secs_f64());
+        world.now = retry_at;
     }
-    let Err(Refusal::NoUsableExit { counts, .. }) = world.at("a.test", &ask) else {
-        panic!("not a fourth time")
-    };
-    assert_eq!(counts.avoided, 1);
-    assert!(world.at("a.test", &once()).is_ok(), "others may go");
+    near(&rests, &[3.75, 7.5, 15.0, 30.0]);
 }
 
 #[test]
