@@ -168,7 +168,7 @@ impl View<'_> {
     fn held(&self, ix: BindingIx, held: &Binding) -> Result<Choice, NoExit> {
         let (length, max_uses) = self.ask.granularity.window();
         let Some(until) = self.window_ends(held) else {
-            return self.place_anew((held.entity, held.generation), Reason::Placed, None);
+            return self.place_again(held);
         };
         let source = self.pool.exits.get(held.exit).map(|record| record.source);
         if let Some(Source::Minted { gateway, .. }) = source {
@@ -179,7 +179,7 @@ impl View<'_> {
         let next = (held.entity, held.generation.wrapping_add(1));
         let Some(from) = self.pool.exits.id(held.exit) else {
             // Its session was let go.
-            return self.place_anew((held.entity, held.generation), Reason::Placed, None);
+            return self.place_again(held);
         };
         let moves = self.ask.when_lost() == OnLoss::Move;
         if !self.lost(held.exit) && !self.ask.knows(held.generation) {
@@ -196,11 +196,7 @@ impl View<'_> {
                     if self.ask.accepted == Some(next.1) {
                         return Ok(choice);
                     }
-                    let to = match choice.target {
-                        Target::Exit(exit) => self.pool.exits.id(exit),
-                        Target::Mint(_) => None,
-                    };
-                    Err(NoExit::Moved { from, to, generation: next.1 })
+                    Err(NoExit::Moved { from, to: self.target(&choice), generation: next.1 })
                 }
             };
         }
@@ -225,6 +221,25 @@ impl View<'_> {
         };
         let exit = exit.ok_or_else(|| self.unusable())?;
         Ok(chosen(exit, Reason::Borrowed { from }, hold))
+    }
+
+    /// The next exit of who has lost none since; who has not heard of a loss is told also when its window has ended.
+    fn place_again(&self, held: &Binding) -> Result<Choice, NoExit> {
+        let choice = self.place_anew((held.entity, held.generation), Reason::Placed, None)?;
+        match held.before.or_else(|| self.pool.exits.id(held.exit)) {
+            Some(from) if !self.ask.knows(held.generation) => {
+                Err(NoExit::Moved { from, to: self.target(&choice), generation: held.generation })
+            }
+            _ => Ok(choice),
+        }
+    }
+
+    /// The exit that is chosen; `None` if it is a session that is minted first.
+    fn target(&self, choice: &Choice) -> Option<ExitId> {
+        match choice.target {
+            Target::Exit(exit) => self.pool.exits.id(exit),
+            Target::Mint(_) => None,
+        }
     }
 
     /// When the window ends that the request means; `None` if it has.

@@ -178,6 +178,23 @@ fn c05_a_lost_exit_moves_waits_or_fails_as_asked() {
 }
 
 #[test]
+fn nobody_gets_a_generation_that_it_does_not_know_when_a_window_has_ended_either() {
+    let mut world = World::of(5);
+    let ask = LeaseRequest::identity("account").windowed(secs(600)).on_loss(OnLoss::Fail);
+    let knows = ask.clone().generation(1);
+    world.once(&ask, BLOCKED);
+    assert!(matches!(world.at("a.test", &ask), Err(Refusal::Moved { generation: 1, .. })));
+    assert_eq!(world.once(&knows, Outcome::Ok).receipt.generation(), Some(1));
+    world.pass(secs(600));
+    let Err(Refusal::Moved { to, generation: 1, .. }) = world.at("a.test", &ask) else {
+        panic!("the other worker has not heard of it yet")
+    };
+    let next = world.lease(&knows);
+    assert_eq!((next.receipt.generation(), Some(next.receipt.exit)), (Some(1), to));
+    assert!(matches!(world.at("a.test", &ask), Err(Refusal::Moved { generation: 1, .. })));
+}
+
+#[test]
 fn c06_a_dead_exit_is_never_served_whoever_asks() {
     let keep = [Affinity::Key, Affinity::Worker, Affinity::Origin];
     let moves = keep.map(per).into_iter().chain(keep.map(windowed));
