@@ -102,6 +102,7 @@ fn complete<E: CarriesRefusal>(error: &mut E, attempt: &Attempt) {
             Next::WhenResumed => (Why::FleetStopped, attempt.now()),
             // What is lost is for the caller to accept: no later time would help.
             _ if matches!(refusal, LeaseError::Moved { .. }) => (Why::ExitLost, attempt.now()),
+            _ if matches!(refusal, LeaseError::Closed) => (Why::Drained, attempt.now()),
             _ => (Why::Deadline, attempt.now()),
         };
         if let Some(mut real) = kept {

@@ -52,6 +52,8 @@ pub enum Why {
     ExitLost,
     /// Every login is stopped, until an operator mends one.
     FleetStopped,
+    /// The fleet was drained meanwhile: work ends.
+    Drained,
     /// The deadline comes first.
     Deadline,
 }
@@ -71,6 +73,7 @@ impl fmt::Display for Why {
             Self::NoUsableExit => "no other exit may serve this origin in time",
             Self::ExitLost => "the identity's exit is lost, and its request does not move unasked",
             Self::FleetStopped => "every login is stopped until one is mended and resumed",
+            Self::Drained => "the fleet was drained meanwhile",
             Self::Deadline => "the deadline comes first",
         })
     }

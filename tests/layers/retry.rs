@@ -231,6 +231,18 @@ async fn who_learns_on_the_way_that_every_login_is_stopped_waits_until_somebody_
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_learns_on_the_way_that_the_fleet_is_drained_is_told_to_stop() {
+    let (scheduler, script) = (scheduler(2), Script::new([fail(Phase::ExitTcp, Seen::Never)]));
+    let mut answer = Box::pin(EgressLayer::new(&scheduler).layer(script.clone()).oneshot(get(URI)));
+    assert!(poll_once(&mut answer).await.is_pending());
+    drop(scheduler.operator().drain());
+    let error = answer.await.unwrap_err();
+    assert_eq!(error.outcome(), Some(Outcome::ProxyError { phase: Phase::ExitTcp }));
+    assert_eq!((error.why(), error.next()), (Some(Why::Drained), Next::Never), "{error}");
+    assert_eq!((error.retry_after(), script.sent().len()), (None, 1));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_refusal_after_an_answer_says_what_the_answer_was() {
     let (scheduler, script) = (scheduler(2), Script::new([answer(429, &[("retry-after", "600")])]));
     let mut answer = Box::pin(EgressLayer::new(&scheduler).layer(script).oneshot(get(URI)));
