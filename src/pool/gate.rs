@@ -84,6 +84,11 @@ impl Gate {
         self.news_from = now;
     }
 
+    /// What is behind it is another one now: what was sent before says nothing of it.
+    pub(crate) fn renew(&mut self, now: Time) {
+        self.news_from = now;
+    }
+
     /// Never shortens, and shuts nothing that is not resting.
     pub(crate) fn lengthen(&mut self, to: Time) {
         if let State::Resting { until } = &mut self.state {

@@ -36,7 +36,7 @@ impl Pool {
         }
         record.exit = exit.clone();
         record.accepted = None;
-        let credential = record.parents[1];
+        let credential = self.credential(ix);
         self.doubt(now, credential);
         true
     }
@@ -54,8 +54,9 @@ impl Pool {
         let Some(ix) = credential else { return };
         self.with_parent(ix, |parent| {
             debug_assert_eq!(parent.kind, Kind::Credential);
-            if parent.gate.state() != State::Open {
-                parent.gate.doubt(now);
+            match parent.gate.state() {
+                State::Open => parent.gate.renew(now),
+                _ => parent.gate.doubt(now),
             }
             parent.renewed();
         });

@@ -10,7 +10,6 @@ use super::ix::{ExitIx, ParentIx};
 use super::receipt::{LeaseId, Receipt};
 use super::timers::Due;
 use crate::draw::{Stream, draw, unit};
-use crate::exit::ExitId;
 use crate::outcome::{AuthReason, Evidence, Outcome, Phase, Seen};
 use crate::request::Time;
 use std::time::Duration;
@@ -20,6 +19,12 @@ use std::time::Duration;
 const PROVEN: Duration = Duration::from_secs(10);
 /// Unless so many are refused in a row, with none accepted between: of strays of one in ten that is one in 100,000.
 const STRAYS: usize = 5;
+/// What one costs its exit, in faults: three in a row are one of a thousand where one in ten is a stray, and a busy pool
+/// would lose all its exits to them.
+const STRAY: f32 = 0.5;
+/// So many in a row, those that try it included, stop a login that was doubted for its strays: of one in ten that is one in
+/// a hundred million, and a stop waits for a person.
+const CERTAIN: usize = 8;
 /// How long a login out of traffic rests before one lease may try again; doubles up to a quarter of an hour.
 const QUOTA: Duration = Duration::from_secs(60);
 const QUOTA_MOST: Duration = Duration::from_secs(900);
@@ -46,8 +51,10 @@ pub(super) struct Parent {
     members: Vec<u32>,
     /// When its login was accepted last.
     accepted: Option<Time>,
-    /// Who was refused since a login was accepted, and when. If the login is right after all, that was their exits' fault.
-    refused: Vec<(ExitIx, ExitId, Time)>,
+    /// Who was refused, and when. If a login that is sent later is accepted, that was their exits' fault.
+    refused: Vec<(Receipt, Time)>,
+    /// How many were refused since one was accepted.
+    in_a_row: usize,
     faults: u32,
     doublings: u32,
 }
@@ -55,7 +62,7 @@ pub(super) struct Parent {
 impl Parent {
     /// It has a new password: nothing is known of it.
     pub(super) fn renewed(&mut self) {
-        (self.accepted, self.doublings) = (None, 0);
+        (self.accepted, self.doublings, self.in_a_row) = (None, 0, 0);
         self.refused.clear();
     }
 
@@ -77,6 +84,7 @@ impl Parents {
             members,
             accepted: None,
             refused: Vec::new(),
+            in_a_row: 0,
             faults: 0,
             doublings: 0,
         };
@@ -181,7 +189,7 @@ impl Pool {
 
     /// The login of an exit. A listed exit's is its own, and is thought of when it is first doubted; to have none may be wrong
     /// as well.
-    fn credential(&mut self, exit: ExitIx) -> Option<ParentIx> {
+    pub(super) fn credential(&mut self, exit: ExitIx) -> Option<ParentIx> {
         let record = self.exits.get_mut(exit)?;
         if let [_, Some(known)] = record.parents {
             return Some(known);
@@ -234,28 +242,31 @@ impl Pool {
     fn accept(&mut self, now: Time, by: &Receipt) {
         let Some([_, Some(ix)]) = self.exits.get(by.at.0).map(|record| record.parents) else { return };
         let cleared = self.with_parent(ix, |parent| {
-            parent.accepted = Some(now);
+            // It may have been another password.
+            if parent.gate.is_stale(by.sent) {
+                return None;
+            }
             let doubted = !parent.gate.is_open();
             if doubted {
-                if parent.gate.is_stale(by.sent) {
-                    return None;
-                }
                 parent.gate.pass(by.id, 1);
                 parent.doublings = 0;
             }
-            Some((doubted, std::mem::take(&mut parent.refused)))
+            (parent.accepted, parent.in_a_row) = (Some(now), 0);
+            // Who was refused after this one was sent waits for the next: under load there is always one like this.
+            let before = parent.refused.partition_point(|(_, at)| *at <= by.sent);
+            Some((doubted, parent.refused.drain(..before).collect::<Vec<_>>()))
         });
         // The login is right after all: then each refusal was a fault of the exit that made it.
         let Some(Some((doubted, refused))) = cleared else { return };
-        if let (true, Some((_, exit, _))) = (doubted, refused.last()) {
-            self.events.push(now, Event::CredentialResumed { exit: *exit });
+        if doubted {
+            let exit = refused.last().map_or(by.exit, |(stray, _)| stray.exit);
+            self.events.push(now, Event::CredentialResumed { exit });
         }
-        for (exit, id, at) in refused {
+        for (stray, _) in refused {
             // On trial it has just shown that it works, or is about to. Under another token it is another one.
-            let open = |record: &ExitRecord| record.gate.is_open() && record.id() == id;
-            let open = self.exits.get(exit).is_some_and(open);
-            if open && at <= by.sent {
-                self.fault(now, exit, by, 1.0);
+            let open = |record: &ExitRecord| record.gate.is_open() && record.id() == stray.exit;
+            if self.exits.get(stray.at.0).is_some_and(open) {
+                self.fault(now, stray.at.0, &stray, STRAY);
             }
         }
     }
@@ -270,10 +281,16 @@ impl Pool {
             }
             match parent.gate.state() {
                 State::Open => {
-                    parent.refused.push((exit, by.exit, now));
-                    if !proven(parent) || parent.refused.len() >= STRAYS {
+                    parent.refused.push((*by, now));
+                    parent.in_a_row += 1;
+                    if !proven(parent) || parent.in_a_row >= STRAYS {
                         parent.gate.doubt(now);
                     }
+                    false
+                }
+                State::Trial { .. } if (STRAYS..CERTAIN - 1).contains(&parent.in_a_row) => {
+                    parent.refused.push((*by, now));
+                    parent.in_a_row += 1;
                     false
                 }
                 State::Trial { .. } => {
@@ -284,6 +301,7 @@ impl Pool {
                         _ => Duration::MAX,
                     };
                     parent.doublings += 1;
+                    parent.in_a_row = 0;
                     parent.refused.clear();
                     parent.gate.shut(now, now + rest);
                     true
