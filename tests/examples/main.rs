@@ -4,5 +4,6 @@ mod agreement;
 mod built;
 mod failures;
 mod fetch;
+mod outbound;
 mod prices_and_crawl;
 mod quickstart;

@@ -4,6 +4,7 @@
 
 mod cancel;
 mod classify;
+mod composed;
 mod lease;
 mod observers;
 mod order;
