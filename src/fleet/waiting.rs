@@ -78,10 +78,10 @@ impl Fleet {
         if !self.line.has(Group::of(ask, origin, self.pool.stake(now, ask, origin), u64::MAX)) {
             return None;
         }
-        let held = |choice: &crate::pool::Choice| choice.reason == Reason::Bound;
+        let held = self.pool.look(now, ask, origin).is_ok_and(|choice| choice.reason == Reason::Bound);
         let (counts, by) = (UnusableCounts::default(), Blocked::Anyone);
         let refusal = Refusal::NoUsableExit { retry_at: now, counts, by };
-        (!self.pool.look(now, ask, origin).is_ok_and(|choice| held(&choice))).then_some(refusal)
+        (!held).then_some(refusal)
     }
 
     /// Lines up who was refused, if the cure may come in time.

@@ -429,6 +429,16 @@ async fn the_answer_of_the_last_attempt_is_whole() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn in_a_pool_of_one_a_request_that_is_always_refused_is_sent_four_times_each_after_its_rest() {
+    let (scheduler, start) = (scheduler(1), now());
+    let script = Script::new((0..5).map(|_| status(403)));
+    let response = EgressLayer::new(&scheduler).layer(script.clone()).oneshot(get(URI)).await.unwrap();
+    assert_eq!((response.status().as_u16(), script.sent().len()), (403, 4), "it ends with the last answer");
+    let took = (now() - start).as_secs_f64();
+    assert!((26.25..33.0).contains(&took), "3.75, 7.5 and 15 s, and up to a quarter more: {took}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_trail_remembers_the_last_sixteen_attempts_and_counts_all() {
     let refused = (0..20).map(|_| fail(Phase::ExitTcp, Seen::Never));
     let (scheduler, script) = (scheduler(64), Script::new(refused.chain([status(200)])));

@@ -1,0 +1,129 @@
+//! Logins: doubted, cleared, stopped. A stray refusal is told from a wrong password.
+
+use super::{Kind, Parent};
+use crate::outcome::AuthReason;
+use crate::pool::Pool;
+use crate::pool::event::Event;
+use crate::pool::exits::{ExitRecord, Source};
+use crate::pool::gate::State;
+use crate::pool::ix::{ExitIx, ParentIx};
+use crate::pool::receipt::Receipt;
+use crate::request::Time;
+use std::time::Duration;
+
+/// A login that was accepted this lately is not doubted for a stray refusal: one in ten to twenty is none of its fault in
+/// the field.
+const PROVEN: Duration = Duration::from_secs(10);
+/// Unless so many are refused in a row, with none accepted between: of strays of one in ten that is one in 100,000.
+const STRAYS: usize = 5;
+/// What one costs its exit, in faults: three in a row are one of a thousand where one in ten is a stray, and a busy pool
+/// would lose all its exits to them.
+const STRAY: f32 = 0.5;
+/// So many in a row, those that try it included, stop a login that was doubted for its strays: of one in ten that is one in
+/// a hundred million, and a stop waits for a person.
+const CERTAIN: usize = 8;
+/// How long a login out of traffic rests before one lease may try again; doubles up to a quarter of an hour.
+const QUOTA: Duration = Duration::from_secs(60);
+const QUOTA_MOST: Duration = Duration::from_secs(900);
+/// So many refusals wait at most to be charged; the next ones are forgiven.
+const MOST: usize = 1_024;
+
+impl Parent {
+    fn refuse(&mut self, now: Time, by: &Receipt) {
+        self.in_a_row += 1;
+        if self.refused.len() < MOST {
+            self.refused.push((*by, now));
+        }
+    }
+}
+
+impl Pool {
+    /// The login of an exit. A listed exit's is its own, and is thought of when it is first doubted; to have none may be wrong
+    /// as well.
+    pub(in crate::pool) fn credential(&mut self, exit: ExitIx) -> Option<ParentIx> {
+        let record = self.exits.get_mut(exit)?;
+        if let [_, Some(known)] = record.parents {
+            return Some(known);
+        }
+        let (Source::Listed, ExitIx::Fixed(index)) = (record.source, exit) else { return None };
+        let accepted = record.accepted;
+        let ix = self.parents.add(Kind::Credential, vec![index]);
+        self.parents.0[ix.index()].accepted = accepted;
+        self.exits.get_mut(exit)?.parents[1] = Some(ix);
+        Some(ix)
+    }
+
+    pub(super) fn accept(&mut self, now: Time, by: &Receipt) {
+        let Some([_, Some(ix)]) = self.exits.get(by.at.0).map(|record| record.parents) else { return };
+        let cleared = self.with_parent(ix, |parent| {
+            // It may have been another password.
+            if parent.gate.is_stale(by.sent) {
+                return None;
+            }
+            let doubted = !parent.gate.is_open();
+            if doubted {
+                parent.gate.pass(by.id, 1);
+                parent.doublings = 0;
+            }
+            (parent.accepted, parent.in_a_row) = (Some(now), 0);
+            // Who was refused after this one was sent waits for the next: under load there is always one like this.
+            let before = parent.refused.partition_point(|(_, at)| *at <= by.sent);
+            Some((doubted, parent.refused.drain(..before).collect::<Vec<_>>()))
+        });
+        // The login is right after all: then each refusal was a fault of the exit that made it.
+        let Some(Some((doubted, refused))) = cleared else { return };
+        if doubted {
+            let exit = refused.last().map_or(by.exit, |(stray, _)| stray.exit);
+            self.events.push(now, Event::CredentialResumed { exit });
+        }
+        for (stray, _) in refused {
+            // On trial it has just shown that it works, or is about to. Under another token it is another one.
+            let open = |record: &ExitRecord| record.gate.is_open() && record.id() == stray.exit;
+            if self.exits.get(stray.at.0).is_some_and(open) {
+                self.fault(now, stray.at.0, &stray, STRAY);
+            }
+        }
+    }
+
+    pub(super) fn refused_login(&mut self, now: Time, by: &Receipt, reason: AuthReason) -> bool {
+        let exit = by.at.0;
+        let Some(ix) = self.credential(exit) else { return false };
+        let proven = |parent: &Parent| parent.accepted.is_some_and(|at| now.since(at) <= PROVEN);
+        let stopped = self.with_parent(ix, |parent| {
+            if parent.gate.is_stale(by.sent) {
+                return false;
+            }
+            match parent.gate.state() {
+                State::Open => {
+                    parent.refuse(now, by);
+                    if !proven(parent) || parent.in_a_row >= STRAYS {
+                        parent.gate.doubt(now);
+                    }
+                    false
+                }
+                State::Trial { .. } if (STRAYS..CERTAIN - 1).contains(&parent.in_a_row) => {
+                    parent.refuse(now, by);
+                    false
+                }
+                State::Trial { .. } => {
+                    let rest = match reason {
+                        AuthReason::Quota => {
+                            QUOTA.saturating_mul(1 << parent.doublings.min(4)).min(QUOTA_MOST)
+                        }
+                        _ => Duration::MAX,
+                    };
+                    parent.doublings += 1;
+                    parent.in_a_row = 0;
+                    parent.refused.clear();
+                    parent.gate.shut(now, now + rest);
+                    true
+                }
+                State::Resting { .. } => false,
+            }
+        });
+        if stopped == Some(true) {
+            self.events.push(now, Event::CredentialStopped { exit: by.exit, reason });
+        }
+        true
+    }
+}
