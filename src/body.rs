@@ -54,6 +54,16 @@ impl Body {
         }
         slot.map_or_else(Self::empty, |body| Self(Kind::Stream(Box::pin(AsBytes { body }))))
     }
+
+    /// A copy, if it is in memory; `None` of a stream. What redirect policies clone a body with. The bytes are shared.
+    #[must_use]
+    pub fn try_clone(&self) -> Option<Self> {
+        match &self.0 {
+            Kind::Empty => Some(Self::empty()),
+            Kind::Bytes(bytes) => Some(Self(Kind::Bytes(bytes.clone()))),
+            Kind::Stream(_) => None,
+        }
+    }
 }
 
 impl From<Bytes> for Body {

@@ -14,10 +14,14 @@ pub mod lab;
 pub mod lease;
 pub mod outcome;
 mod pool;
+#[cfg(feature = "tower-http")]
+pub mod redirect;
 pub mod request;
 pub mod retry;
 pub mod scheduler;
 mod stack;
+#[cfg(feature = "tower-http")]
+pub mod trace;
 pub mod verdict;
 
 pub use body::Body;

@@ -1,6 +1,6 @@
 //! The three layers in the right order.
 
-use crate::classify::{Classify, ClassifyLayer};
+use crate::classify::{Classify, ClassifyLayer, Rule};
 use crate::lease::{LeaseLayer, Leased};
 use crate::request::{LeaseRequest, Origin};
 use crate::retry::{ExitAwareRetry, ExitAwareRetryLayer};
@@ -82,6 +82,13 @@ impl EgressLayer {
     #[must_use]
     pub fn body_idle_timeout(mut self, limit: Duration) -> Self {
         self.classify = self.classify.body_idle_timeout(limit);
+        self
+    }
+
+    /// See [`ClassifyLayer::rule`].
+    #[must_use]
+    pub fn rule(mut self, rule: impl Rule + 'static) -> Self {
+        self.classify = self.classify.rule(rule);
         self
     }
 }

@@ -25,6 +25,9 @@ const MAY: &[(&str, &[&str])] = &[
     ("lease", &["error", "exit", "outcome", "request", "scheduler"]),
     ("retry", &["body", "error", "outcome", "request", "scheduler", "verdict"]),
     ("stack", &["classify", "lease", "request", "retry", "scheduler"]),
+    // Beside tower-http's layers.
+    ("redirect", &["request"]),
+    ("trace", &["error", "outcome", "scheduler"]),
     // The wire: knows routes and phases. Only the boxed whole knows a scheduler.
     ("client", &["body", "error", "exit", "outcome"]),
     ("client/egress", &["body", "classify", "client", "error", "scheduler", "stack"]),

@@ -2,7 +2,7 @@
 
 use super::EgressBody;
 use super::drain::{self, Drain, First};
-use super::layer::Limits;
+use super::layer::{Limits, Terms};
 use super::service::own;
 use super::{failure, status};
 use crate::error::{BoxError, Error, LeaseError};
@@ -40,7 +40,7 @@ enum State<F, RB> {
         timeout: Option<Sleep>,
         handle: LeaseHandle,
         tunnelled: bool,
-        limits: Limits,
+        terms: Terms,
     },
     Drain {
         page: Drain<RB>,
@@ -58,8 +58,8 @@ impl<F, RB> ClassifyFuture<F, RB> {
         Self { state: State::Misuse(why) }
     }
 
-    pub(super) const fn head(attempt: F, handle: LeaseHandle, tunnelled: bool, limits: Limits) -> Self {
-        Self { state: State::Head { attempt, timeout: None, handle, tunnelled, limits } }
+    pub(super) const fn head(attempt: F, handle: LeaseHandle, tunnelled: bool, terms: Terms) -> Self {
+        Self { state: State::Head { attempt, timeout: None, handle, tunnelled, terms } }
     }
 }
 
@@ -81,9 +81,9 @@ where
                     state.set(State::Done);
                     return Poll::Ready(Err(error));
                 }
-                StateProj::Head { attempt, timeout, handle, tunnelled, limits } => {
-                    let answer = ready!(poll_head(attempt, timeout, limits, cx));
-                    let (handle, tunnelled, limits) = (handle.clone(), *tunnelled, *limits);
+                StateProj::Head { attempt, timeout, handle, tunnelled, terms } => {
+                    let answer = ready!(poll_head(attempt, timeout, &terms.limits, cx));
+                    let (handle, tunnelled, limits) = (handle.clone(), *tunnelled, terms.limits);
                     let (parts, body) = match answer {
                         Ok(response) => response.into_parts(),
                         Err(error) => {
@@ -96,6 +96,7 @@ where
                     let over = parts.extensions.get().copied().unwrap_or(told);
                     let carried = status::Carried { tunnelled, over };
                     let evidence = status::head(parts.status, &parts.headers, carried, handle.wall_now());
+                    let evidence = terms.rules.judge(&parts, &handle, evidence);
                     handle.report(evidence);
                     if !drain::wants(&evidence) || body.is_end_stream() {
                         state.set(State::Done);

@@ -1,6 +1,8 @@
-//! The layer and its limits.
+//! The layer: its limits and rules.
 
 use super::Classify;
+use super::rule::{Rule, Rules};
+use std::sync::Arc;
 use std::time::Duration;
 use tower::Layer;
 
@@ -8,9 +10,16 @@ use tower::Layer;
 ///
 /// Differs from a timeout layer in that its timeouts are evidence: the exit that did not answer is charged, and the retry
 /// layer goes on through another.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ClassifyLayer {
-    limits: Limits,
+    terms: Terms,
+}
+
+/// What holds for every attempt.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Terms {
+    pub(super) limits: Limits,
+    pub(super) rules: Rules,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -22,23 +31,37 @@ pub(super) struct Limits {
 impl ClassifyLayer {
     /// With 30 s to an answer's head, and 30 s between two frames of its body.
     #[must_use]
-    pub const fn new() -> Self {
-        let half_a_minute = Duration::from_secs(30);
-        Self { limits: Limits { attempt: half_a_minute, body_idle: half_a_minute } }
+    pub fn new() -> Self {
+        Self { terms: Terms::default() }
     }
 
     /// Sets how long one attempt may take to the answer's head. [`Duration::MAX`] is no limit.
     #[must_use]
-    pub const fn attempt_timeout(mut self, limit: Duration) -> Self {
-        self.limits.attempt = limit;
+    pub fn attempt_timeout(mut self, limit: Duration) -> Self {
+        self.terms.limits.attempt = limit;
         self
     }
 
     /// Sets how long a reader waits for the next frame of a body. Time in which nobody reads does not count.
     #[must_use]
-    pub const fn body_idle_timeout(mut self, limit: Duration) -> Self {
-        self.limits.body_idle = limit;
+    pub fn body_idle_timeout(mut self, limit: Duration) -> Self {
+        self.terms.limits.body_idle = limit;
         self
+    }
+
+    /// Adds a rule of your own. Rules are asked in the order in which they were added, before the
+    /// [table](crate::classify); the first opinion counts.
+    #[must_use]
+    pub fn rule(mut self, rule: impl Rule + 'static) -> Self {
+        self.terms.rules.add(Arc::new(rule));
+        self
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let half_a_minute = Duration::from_secs(30);
+        Self { attempt: half_a_minute, body_idle: half_a_minute }
     }
 }
 
@@ -52,6 +75,6 @@ impl<S> Layer<S> for ClassifyLayer {
     type Service = Classify<S>;
 
     fn layer(&self, inner: S) -> Classify<S> {
-        Classify::new(inner, self.limits)
+        Classify::new(inner, self.terms.clone())
     }
 }

@@ -25,6 +25,8 @@
 //! answered by either, and but for 407 a status cannot tell which: a proxy's own 401 counts as fatal, its 403 as a block,
 //! its 500 or 502 as the origin's error.
 //!
+//! What a site means otherwise, a [`Rule`] says: it is asked before the table.
+//!
 //! ```
 //! use bytes::Bytes;
 //! use http_body_util::Full;
@@ -54,6 +56,7 @@ mod drain;
 mod failure;
 mod future;
 mod layer;
+mod rule;
 mod service;
 mod status;
 #[cfg(test)]
@@ -62,4 +65,5 @@ mod tests;
 pub use body::EgressBody;
 pub use future::ClassifyFuture;
 pub use layer::ClassifyLayer;
+pub use rule::{Answer, Rule};
 pub use service::Classify;

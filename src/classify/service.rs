@@ -1,6 +1,6 @@
 //! The service: finds the lease, starts the attempt.
 
-use super::layer::Limits;
+use super::layer::Terms;
 use super::{ClassifyFuture, EgressBody};
 use crate::error::{BoxError, Error};
 use crate::scheduler::LeaseHandle;
@@ -13,12 +13,12 @@ use tower::Service;
 #[derive(Clone, Debug)]
 pub struct Classify<S> {
     inner: S,
-    limits: Limits,
+    terms: Terms,
 }
 
 impl<S> Classify<S> {
-    pub(super) const fn new(inner: S, limits: Limits) -> Self {
-        Self { inner, limits }
+    pub(super) const fn new(inner: S, terms: Terms) -> Self {
+        Self { inner, terms }
     }
 }
 
@@ -52,7 +52,7 @@ where
         }
         // A plain request is answered by the proxy or through it; in a tunnel every answer is the origin's.
         let tunnelled = request.uri().scheme() != Some(&http::uri::Scheme::HTTP);
-        ClassifyFuture::head(self.inner.call(request), handle, tunnelled, self.limits)
+        ClassifyFuture::head(self.inner.call(request), handle, tunnelled, self.terms.clone())
     }
 }
 

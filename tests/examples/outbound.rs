@@ -34,3 +34,14 @@ fn a_service_answers_for_its_exits_and_a_partner_sees_one_address() {
     );
     assert!(said.contains("drained          503 Service Unavailable: the fleet is drained"), "{said}");
 }
+
+#[test]
+fn what_a_site_says_in_its_own_way_is_known_by_rules() {
+    let said = said("custom_rule");
+    assert!(
+        said.contains("with rules      0 of 60 pages are block pages; 63 sent, 3 known as blocks"),
+        "{said}"
+    );
+    let blind = said.split("without rules").nth(1).and_then(|rest| rest.split_whitespace().next());
+    assert!(blind.and_then(|pages| pages.parse().ok()).is_some_and(|pages: u32| pages > 20), "{said}");
+}

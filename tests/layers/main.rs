@@ -10,7 +10,10 @@ mod observers;
 mod order;
 mod plain;
 mod retry;
+mod rules;
 mod secrets;
 mod support;
+#[cfg(feature = "tower-http")]
+mod tower_http;
 mod waiting;
 mod wakes;

@@ -1,4 +1,5 @@
-//! Wrong orders that types cannot tell fail on the first request, and name the right order.
+//! Right orders work. Wrong ones that types cannot tell fail on the first request, and name the right order;
+//! `tests/compile` has those that do not compile.
 
 use crate::support::*;
 use http::Request;
@@ -6,7 +7,8 @@ use http::Response;
 use http_body_util::Full;
 use tower::{Layer, Service, ServiceBuilder, ServiceExt};
 use tower_egress::{
-    ClassifyLayer, Error, ExitAwareRetryLayer, LeaseError, LeaseLayer, Next, Scheduler, Served,
+    ClassifyLayer, EgressBody, EgressLayer, Error, ExitAwareRetryLayer, LeaseError, LeaseLayer, Next,
+    Scheduler, Served,
 };
 
 const URI: &str = "https://shop.example/";
@@ -49,7 +51,8 @@ async fn classify_without_lease() {
 async fn classify_outside_lease() {
     let scheduler = scheduler(1);
     let (_, lease, classify) = layers(&scheduler);
-    let stack = ServiceBuilder::new().layer(classify).layer(lease).layer(classify).service(Script::default());
+    let stack =
+        ServiceBuilder::new().layer(classify.clone()).layer(lease).layer(classify).service(Script::default());
     assert!(misuse(&scheduler, stack).await.contains("ClassifyLayer goes inside LeaseLayer"));
 }
 
@@ -66,7 +69,8 @@ async fn two_lease_layers() {
 async fn two_classify_layers() {
     let scheduler = scheduler(1);
     let (_, lease, classify) = layers(&scheduler);
-    let stack = ServiceBuilder::new().layer(lease).layer(classify).layer(classify).service(Script::default());
+    let stack =
+        ServiceBuilder::new().layer(lease).layer(classify.clone()).layer(classify).service(Script::default());
     assert!(misuse(&scheduler, stack).await.contains("already used"));
 }
 
@@ -148,4 +152,109 @@ where
             inner.oneshot(again).await
         })
     }
+}
+
+/// One refusal, one retry through another exit, and the stack holds nothing afterwards.
+macro_rules! works {
+    ($scheduler:ident, $row:literal, $layers:expr) => {{
+        let $scheduler = scheduler(8);
+        let script = Script::new([status(403), status(200)]);
+        let stack = $layers.service(script.clone());
+        let response = stack.oneshot(get(URI)).await.unwrap_or_else(|error| panic!("{}: {error:?}", $row));
+        let exits = script.exits();
+        assert_eq!((response.status().as_u16(), exits.len()), (200, 2), "{}", $row);
+        assert_ne!(exits[0], exits[1], "{}", $row);
+        assert_eq!(response.extensions().get::<Served>().unwrap().attempts(), 2, "{}", $row);
+        drop(response);
+        let now = $scheduler.snapshot();
+        assert_eq!((now.in_flight, now.outcomes.total()), (0, 2), "{}", $row);
+    }};
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_right_order_retries_through_another_exit_and_holds_nothing() {
+    use std::time::Duration;
+    use tower_http::trace::TraceLayer;
+
+    let second = Duration::from_secs(1);
+    let trace = TraceLayer::new_for_http;
+    let classify = ClassifyLayer::new;
+    let retry = |scheduler: &Scheduler| ExitAwareRetryLayer::new(scheduler);
+    let lease = |scheduler: &Scheduler| LeaseLayer::new(scheduler);
+    let new = ServiceBuilder::new;
+    works!(s, "retry > lease > classify", new().layer(retry(&s)).layer(lease(&s)).layer(classify()));
+    works!(
+        s,
+        "trace > retry > lease > classify > timeout > limit",
+        new()
+            .layer(trace())
+            .layer(retry(&s))
+            .layer(lease(&s))
+            .layer(classify())
+            .timeout(second)
+            .concurrency_limit(1)
+    );
+    works!(
+        s,
+        "retry > trace > lease > limit > classify > timeout",
+        new()
+            .layer(retry(&s))
+            .layer(trace())
+            .layer(lease(&s))
+            .concurrency_limit(1)
+            .layer(classify())
+            .timeout(second)
+    );
+    works!(
+        s,
+        "timeout > limit > trace > retry > lease > classify",
+        new()
+            .timeout(second)
+            .concurrency_limit(1)
+            .layer(trace())
+            .layer(retry(&s))
+            .layer(lease(&s))
+            .layer(classify())
+    );
+    works!(
+        s,
+        "shed > limit > retry > lease > classify",
+        new().load_shed().concurrency_limit(1).layer(retry(&s)).layer(lease(&s)).layer(classify())
+    );
+    works!(
+        s,
+        "retry > lease > trace > timeout > classify",
+        new().layer(retry(&s)).layer(lease(&s)).layer(trace()).timeout(second).layer(classify())
+    );
+    works!(
+        s,
+        "retry > timeout > lease > classify",
+        new().layer(retry(&s)).timeout(second).layer(lease(&s)).layer(classify())
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn classify_outside_lease_behind_boxes() {
+    let (scheduler, second) = (scheduler(1), std::time::Duration::from_secs(1));
+    let (retry, lease, classify) = layers(&scheduler);
+    let stack = ServiceBuilder::new()
+        .layer(retry)
+        .layer(classify)
+        .timeout(second)
+        .layer(lease)
+        .timeout(second)
+        .service(Script::new([status(200)]));
+    assert!(misuse(&scheduler, stack).await.contains("no lease"));
+}
+
+/// A server's body goes out as it came: nothing has to be cloned for an attempt that may not be repeated.
+#[allow(dead_code, reason = "that it compiles is the test")]
+fn a_request_of_a_server_passes_through(
+    stack: EgressLayer,
+    request: Request<axum::body::Body>,
+) -> impl Future<Output = Result<Response<EgressBody<Full<bytes::Bytes>>>, Error>> {
+    let client = tower::service_fn(|_: Request<tower_egress::retry::ReplayBody<axum::body::Body>>| async {
+        Ok::<_, std::io::Error>(Response::new(Full::default()))
+    });
+    stack.layer(client).oneshot(request)
 }
