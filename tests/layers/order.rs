@@ -250,7 +250,7 @@ async fn classify_outside_lease_behind_boxes() {
 /// A server's body goes out as it came: nothing has to be cloned for an attempt that may not be repeated.
 #[allow(dead_code, reason = "that it compiles is the test")]
 fn a_request_of_a_server_passes_through(
-    stack: EgressLayer,
+    stack: &EgressLayer,
     request: Request<axum::body::Body>,
 ) -> impl Future<Output = Result<Response<EgressBody<Full<bytes::Bytes>>>, Error>> {
     let client = tower::service_fn(|_: Request<tower_egress::retry::ReplayBody<axum::body::Body>>| async {
