@@ -28,6 +28,7 @@
 
 mod attempt;
 mod builder;
+mod clock;
 mod events;
 mod handle;
 mod held;
