@@ -1,4 +1,4 @@
-//! The one place that reads a clock and sets an alarm, so that a model checker can stand in for both.
+//! The one place that reads a clock and sets an alarm, so that a model checker can stand in for both (`loom_tests/clock.rs`).
 
 use std::time::{Duration, SystemTime};
 

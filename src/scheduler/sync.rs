@@ -1,4 +1,4 @@
-//! The one alias for locks and atomics, so that a model checker can stand in for them. Reference
+//! The one alias for locks and atomics, so that a model checker can stand in for them (`loom_tests/sync.rs`). Reference
 //! counts are std's: nothing but memory hangs on them.
 //!
 //! Without poison: what a lock guards here is changed in one step or not at all, and a lease that could no longer be given
