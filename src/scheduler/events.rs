@@ -4,6 +4,7 @@
 //! Decisions queue events under the lock; they are told after it, in their order, by whoever comes out of a verb.
 
 use super::Scheduler;
+use super::sync::try_lock;
 use crate::fleet::Event;
 use std::fmt;
 use std::sync::Arc;
@@ -41,7 +42,7 @@ impl Scheduler {
     #[cold]
     pub(super) fn tell(&self) {
         for _ in 0..BATCHES {
-            let Some(turn) = self.telling().try_lock() else { return };
+            let Some(turn) = try_lock(self.telling()) else { return };
             let batch = self.guarded().fleet.events().take();
             for (at, event) in &batch {
                 trace(event);

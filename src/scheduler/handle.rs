@@ -1,6 +1,7 @@
 //! A lease in the hands of the layers: holds that own it, handles that only know it.
 
 use super::held::Held;
+use super::sync::{AtomicU32, Ordering};
 use super::{Reason, Receipt, Served};
 use crate::exit::{ExitId, Route};
 use crate::fleet::SLOW;
@@ -8,7 +9,6 @@ use crate::outcome::{Evidence, Outcome, Phase, Seen};
 use crate::request::Origin;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::SystemTime;
 
 pub(super) struct Shared {

@@ -1,12 +1,11 @@
 //! What a lease is made of, whoever owns it.
 
-use super::sync::{Mutex, lock};
+use super::sync::{AtomicBool, AtomicU64, Mutex, Ordering, get_mut, lock};
 use super::{Attempt, Reason, Receipt, Release, Scheduler};
 use crate::exit::Route;
 use crate::fleet::Grant;
 use crate::outcome::Evidence;
 use crate::request::Origin;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 /// A granted lease. It does not know when it ends: its owner releases it exactly once.
@@ -105,9 +104,9 @@ impl Held {
     /// As [`release`](Self::release), where nobody else can look.
     #[inline]
     pub(super) fn release_own(&mut self, how: Option<Release>) {
-        let reported = self.last.get_mut().is_some();
+        let reported = get_mut(&mut self.last).is_some();
         let how = how.unwrap_or_else(|| self.ended(reported));
-        let last = self.last.get_mut().as_ref().map(|reported| &reported.evidence);
+        let last = get_mut(&mut self.last).as_ref().map(|reported| &reported.evidence);
         self.scheduler.release(&self.receipt, how, last);
     }
 

@@ -2,6 +2,7 @@
 
 use super::handle::{self, Hold, LeaseHandle};
 use super::held::Held;
+use super::sync::Ordering;
 use super::{Attempt, Reason, Receipt, Release};
 use crate::exit::{ExitId, Route};
 use crate::fleet::RetryAsk;
@@ -110,7 +111,7 @@ impl Lease {
     pub(crate) fn share(mut self, attempt: Option<Attempt>, to_body_end: bool) -> (Hold, LeaseHandle) {
         let mut held = self.0.take().expect("a lease is empty only once it was consumed");
         held.attempt = attempt;
-        *held.started.get_mut() = false;
+        held.started.store(false, Ordering::Relaxed);
         handle::share(held, to_body_end)
     }
 }

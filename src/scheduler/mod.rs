@@ -28,15 +28,20 @@
 
 mod attempt;
 mod builder;
+#[cfg_attr(all(test, egress_loom), path = "loom_tests/clock.rs")]
+mod clock;
 mod events;
 mod handle;
 mod held;
 mod lease;
+#[cfg(all(test, egress_loom))]
+mod loom_tests;
 mod operator;
 mod place;
 mod served;
 mod shell;
 mod state;
+#[cfg_attr(all(test, egress_loom), path = "loom_tests/sync.rs")]
 pub(crate) mod sync;
 #[cfg(test)]
 mod tests;

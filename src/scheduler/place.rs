@@ -1,5 +1,6 @@
 //! A place in the line.
 
+use super::clock::{Instant, Sleep, sleep_until};
 use super::held::Held;
 use super::wakers::wake;
 use super::{Lease, Scheduler};
@@ -12,7 +13,6 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
-use tokio::time::{Instant, Sleep};
 
 /// A request that stands in line.
 ///
@@ -98,7 +98,7 @@ impl Scheduler {
 pub(super) fn poll_alarm(mut alarm: Pin<&mut Option<Sleep>>, at: Instant, cx: &mut Context<'_>) -> Poll<()> {
     match alarm.as_mut().as_pin_mut() {
         Some(alarm) => alarm.reset(at),
-        None => alarm.set(Some(tokio::time::sleep_until(at))),
+        None => alarm.set(Some(sleep_until(at))),
     }
     alarm.as_pin_mut().map_or(Poll::Pending, |alarm| alarm.poll(cx))
 }

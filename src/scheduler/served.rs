@@ -1,11 +1,11 @@
 //! What a response knows about how it was served.
 
 use super::LeaseHandle;
+use super::sync::Ordering;
 use crate::error::AttemptRecord;
 use crate::exit::ExitId;
 use crate::outcome::{Evidence, Outcome};
 use std::fmt;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// How a response was served; `ClassifyLayer` puts it into the extensions of every response. Passive: a clone keeps the

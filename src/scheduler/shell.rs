@@ -1,5 +1,6 @@
 //! The shell around the decisions: clock and lock.
 
+use super::clock;
 use super::events::Observers;
 use super::sync::{Mutex, MutexGuard, lock};
 use super::wakers::{Wakers, wake};
@@ -44,13 +45,11 @@ impl Scheduler {
         Builder::default()
     }
 
-    #[expect(clippy::disallowed_methods, reason = "where the clock starts")]
     pub(super) fn start(mut config: FleetConfig, observers: Observers) -> Self {
-        let wall = SystemTime::now();
+        let (start, wall) = clock::start();
         let epoch = wall.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         config.epoch = u64::try_from(epoch).unwrap_or(u64::MAX);
         let guarded = Mutex::new(Guarded { fleet: Fleet::new(config), wakers: Wakers::default() });
-        let start = tokio::time::Instant::now();
         Self(Arc::new(Shell { guarded, start, wall, observers, telling: Mutex::default() }))
     }
 
@@ -288,7 +287,7 @@ impl Scheduler {
     /// Read under the lock where a decision follows, so that the decisions see time in order.
     #[inline]
     pub(super) fn now(&self) -> Time {
-        let elapsed = self.0.start.elapsed();
+        let elapsed = clock::since(self.0.start);
         let nanos = elapsed.as_secs().saturating_mul(1_000_000_000);
         Time::from_nanos(nanos.saturating_add(u64::from(elapsed.subsec_nanos())))
     }

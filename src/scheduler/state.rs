@@ -1,6 +1,7 @@
 //! Waiting for a state of the whole fleet.
 
 use super::Scheduler;
+use super::clock::Sleep;
 use super::place::poll_alarm;
 use crate::fleet::{Reached, State, Ticket};
 use pin_project::{pin_project, pinned_drop};
@@ -9,7 +10,6 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
-use tokio::time::Sleep;
 
 /// When to ask again if the line is full.
 const AGAIN: Duration = Duration::from_secs(1);
