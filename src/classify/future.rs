@@ -9,6 +9,7 @@ use crate::error::{BoxError, Error, LeaseError};
 use crate::outcome::{Connection, Failure, Phase, Seen};
 use crate::scheduler::LeaseHandle;
 use http::Response;
+use http::header::RETRY_AFTER;
 use http::response::Parts;
 use http_body::Body;
 use pin_project::pin_project;
@@ -16,6 +17,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::SystemTime;
 use tokio::time::Sleep;
 
 /// The future of [`Classify`](super::Classify).
@@ -95,7 +97,10 @@ where
                     let told = if handle.route().is_fresh() { Connection::New } else { Connection::Kept };
                     let over = parts.extensions.get().copied().unwrap_or(told);
                     let carried = status::Carried { tunnelled, over };
-                    let evidence = status::head(parts.status, &parts.headers, carried, handle.wall_now());
+                    // The clock is read for a date alone.
+                    let dated = parts.headers.contains_key(RETRY_AFTER);
+                    let now = if dated { handle.wall_now() } else { SystemTime::UNIX_EPOCH };
+                    let evidence = status::head(parts.status, &parts.headers, carried, now);
                     let evidence = terms.rules.judge(&parts, &handle, evidence);
                     handle.report(evidence);
                     if !drain::wants(&evidence) || body.is_end_stream() {

@@ -122,7 +122,7 @@ impl Fleet {
         self.pool.events.tell(now, || Event::Lease {
             lease: id.0,
             key: ask.key.clone(),
-            origin: name.clone(),
+            origin: name.to_kept(),
             exit: route.exit(),
             generation: binding.map(|(_, generation)| generation),
             reason,
@@ -174,7 +174,7 @@ impl Fleet {
     ) -> Refusal {
         self.pool.events.tell(now, || {
             let (why, retry_at, counts) = refusal.facts();
-            let (key, origin, retry_in) = (ask.key.clone(), name.clone(), retry_at.map(|at| at.since(now)));
+            let (key, origin, retry_in) = (ask.key.clone(), name.to_kept(), retry_at.map(|at| at.since(now)));
             Event::Refusal { key, origin, why, retry_in, counts }
         });
         match refusal {

@@ -104,7 +104,7 @@ impl Fleet {
             let bound = "as many requests wait for an exit as Bounds::waiters allows";
             return Turn::Refused(self.refuse(now, ask, name, busy(now, bound)));
         };
-        let waits = || Event::Wait { key: ask.key.clone(), origin: name.clone() };
+        let waits = || Event::Wait { key: ask.key.clone(), origin: name.to_kept() };
         self.pool.events.tell(now, waits);
         self.settle(ticket, stake);
         self.claim(now, ticket)

@@ -8,6 +8,7 @@ use crate::scheduler::{Attempt, Lease, LeaseHandle, Place};
 use http::Request;
 use http::request::Parts;
 use std::mem;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use tower::Service;
 use tower::util::Oneshot;
@@ -16,12 +17,12 @@ use tower::util::Oneshot;
 #[derive(Clone, Debug)]
 pub struct Leased<S> {
     inner: S,
-    layer: LeaseLayer,
+    layer: Arc<LeaseLayer>,
 }
 
 impl<S> Leased<S> {
-    pub(super) const fn new(inner: S, layer: LeaseLayer) -> Self {
-        Self { inner, layer }
+    pub(super) fn new(inner: S, layer: LeaseLayer) -> Self {
+        Self { inner, layer: Arc::new(layer) }
     }
 
     /// Waits until it is ready and sends one request. As tower's `ServiceExt::oneshot`; inherent, so that a wrong order of
@@ -34,7 +35,7 @@ impl<S> Leased<S> {
     }
 
     /// A lease for the request or a place in the line, and the terms of the attempt.
-    fn lease(&self, parts: &Parts) -> Result<(Result<Lease, Place>, Terms), LeaseError> {
+    fn lease(&self, parts: &mut Parts) -> Result<(Result<Lease, Place>, Terms), LeaseError> {
         if parts.extensions.get::<LeaseHandle>().is_some() {
             return Err(LeaseError::Misuse(
                 "the request carries a lease already: one LeaseLayer \
@@ -42,7 +43,7 @@ impl<S> Leased<S> {
             ));
         }
         let scheduler = self.layer.scheduler();
-        let attempt = parts.extensions.get::<Attempt>().cloned();
+        let attempt = parts.extensions.remove::<Attempt>();
         if attempt.as_ref().is_some_and(|attempt| !attempt.is_of(scheduler)) {
             return Err(LeaseError::Misuse(
                 "ExitAwareRetryLayer and LeaseLayer were built with two schedulers; give both the same",
@@ -53,10 +54,10 @@ impl<S> Leased<S> {
             attempt.resume(&mut ask);
         }
         let deadline = scheduler.fix_deadline(&mut ask);
-        if let Some(attempt) = &attempt {
-            attempt.asked(&ask);
-        }
         let lease = scheduler.lease_or_wait(&ask)?;
+        if let Some(attempt) = &attempt {
+            attempt.asked(ask);
+        }
         Ok((lease, Terms { attempt, deadline, to_body_end: self.layer.to_body_end }))
     }
 }
@@ -79,8 +80,8 @@ where
         // The ready one goes, called or not, with whatever permit it holds; the clone stays.
         let fresh = self.inner.clone();
         let mut ready = mem::replace(&mut self.inner, fresh);
-        let (parts, body) = request.into_parts();
-        let leased = self.lease(&parts);
+        let (mut parts, body) = request.into_parts();
+        let leased = self.lease(&mut parts);
         let request = Request::from_parts(parts, body);
         match leased {
             Err(refusal) => LeaseFuture::refused(refusal),

@@ -113,7 +113,7 @@ impl Origins {
             self.gone.counts += gone.counts;
         }
         let record = OriginRecord {
-            name: name.clone(),
+            name: name.to_kept(),
             hash: draw::text(name.as_str()),
             leases: 0,
             counts: OutcomeCounts::default(),
@@ -127,8 +127,9 @@ impl Origins {
             worked: Time::ZERO,
             last_used: now,
         };
+        let name = record.name.clone();
         let ix = OriginIx(self.slab.insert(record)?);
-        self.by_name.insert(name.clone(), ix);
+        self.by_name.insert(name, ix);
         Some(ix)
     }
 

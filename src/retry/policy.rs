@@ -2,40 +2,28 @@
 
 use super::ReplayBody;
 use crate::error::{CarriesRefusal, Error, LeaseError};
-use crate::scheduler::{Attempt, Scheduler};
+use crate::scheduler::Attempt;
 use crate::verdict::{Verdict, Why};
 use http::Request;
 use http_body::Body;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::fmt;
 use tokio::time::Sleep;
 use tower::retry::Policy;
 
-/// Asks the scheduler whether and when to send again. It needs the slot that
-/// [`ExitAwareRetry`](super::ExitAwareRetry) puts into the request; without it nothing is sent again.
-#[derive(Clone, Debug)]
-pub struct ExitAwarePolicy {
-    scheduler: Scheduler,
-    warned: Arc<AtomicBool>,
-}
+/// Asks the scheduler whether and when to send again. [`ExitAwareRetry`](super::ExitAwareRetry) makes one for each request,
+/// with the slot that its attempts share.
+#[derive(Clone)]
+pub struct ExitAwarePolicy(Attempt);
 
 impl ExitAwarePolicy {
-    pub(super) fn new(scheduler: Scheduler) -> Self {
-        Self { scheduler, warned: Arc::default() }
+    pub(super) const fn new(attempt: Attempt) -> Self {
+        Self(attempt)
     }
+}
 
-    pub(super) fn slot(&self, idempotent: bool) -> Attempt {
-        Attempt::new(self.scheduler.clone(), idempotent)
-    }
-
-    /// Says once that this layer does nothing.
-    pub(super) fn warn_nested(&self) {
-        if !self.warned.swap(true, Ordering::Relaxed) {
-            tracing::warn!(
-                target: "tower_egress",
-                "an ExitAwareRetryLayer inside another does not retry; remove the inner one"
-            );
-        }
+impl fmt::Debug for ExitAwarePolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExitAwarePolicy").finish_non_exhaustive()
     }
 }
 
@@ -52,7 +40,7 @@ where
         request: &mut Request<ReplayBody<B>>,
         result: &mut Result<Res, E>,
     ) -> Option<Self::Future> {
-        let attempt = request.extensions().get::<Attempt>()?.clone();
+        let Self(attempt) = &*self;
         // Not our error: a layer between this one and the lease layer gave up, and the lease is still out.
         if result.as_mut().err().is_some_and(|error| error.egress().is_none()) {
             attempt.break_off();
@@ -75,12 +63,19 @@ where
                     let parked = Error::refused(LeaseError::DeadlinePassed);
                     attempt.keep(std::mem::replace(error, parked));
                 }
+                attempt.carry(request.extensions_mut());
                 Some(tokio::time::sleep(delay))
             }
         }
     }
 
+    /// All but the extensions, which the slot keeps: a request that is sent once needs them once.
     fn clone_request(&mut self, request: &Request<ReplayBody<B>>) -> Option<Request<ReplayBody<B>>> {
-        Some(request.clone())
+        let mut copy = Request::new(request.body().clone());
+        *copy.method_mut() = request.method().clone();
+        *copy.uri_mut() = request.uri().clone();
+        *copy.version_mut() = request.version();
+        copy.headers_mut().clone_from(request.headers());
+        Some(copy)
     }
 }

@@ -1,10 +1,11 @@
 //! The wrapper around tower's `Retry`: slot and body.
 
-use super::{ExitAwarePolicy, ReplayBody, RetryFuture};
+use super::{ExitAwarePolicy, ExitAwareRetryLayer, ReplayBody, RetryFuture};
 use crate::error::CarriesRefusal;
 use crate::scheduler::{Attempt, LeaseHandle};
 use http::Request;
 use http_body::Body;
+use std::mem;
 use std::task::{Context, Poll};
 use tower::Service;
 use tower::retry::Retry;
@@ -13,14 +14,13 @@ use tower::util::Oneshot;
 /// The service of [`ExitAwareRetryLayer`](super::ExitAwareRetryLayer).
 #[derive(Clone, Debug)]
 pub struct ExitAwareRetry<S> {
-    retry: Retry<ExitAwarePolicy, S>,
-    policy: ExitAwarePolicy,
-    replay_cap: usize,
+    inner: S,
+    layer: ExitAwareRetryLayer,
 }
 
 impl<S> ExitAwareRetry<S> {
-    pub(super) fn new(inner: S, policy: ExitAwarePolicy, replay_cap: usize) -> Self {
-        Self { retry: Retry::new(policy.clone(), inner), policy, replay_cap }
+    pub(super) const fn new(inner: S, layer: ExitAwareRetryLayer) -> Self {
+        Self { inner, layer }
     }
 
     /// Waits until it is ready and sends one request. As tower's `ServiceExt::oneshot`; inherent, so that a wrong order of
@@ -61,24 +61,29 @@ where
 
     /// Forwards.
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.retry.poll_ready(cx)
+        self.inner.poll_ready(cx)
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let (mut parts, body) = request.into_parts();
-        let body = ReplayBody::new(body, self.replay_cap);
-        if parts.extensions.get::<Attempt>().is_some() {
-            self.policy.warn_nested();
-            return RetryFuture::passing(self.retry.get_mut().call(Request::from_parts(parts, body)));
+        let body = ReplayBody::new(body, self.layer.replay_cap);
+        let handle = parts.extensions.get::<LeaseHandle>();
+        if parts.extensions.get::<Attempt>().is_some() || handle.is_some_and(LeaseHandle::is_retried) {
+            self.layer.warn_nested();
+            return RetryFuture::passing(self.inner.call(Request::from_parts(parts, body)));
         }
-        if parts.extensions.get::<LeaseHandle>().is_some() {
+        if handle.is_some() {
             return RetryFuture::misuse(
                 "ExitAwareRetryLayer is inside LeaseLayer, where every attempt would use the same exit \
                  (the order is ExitAwareRetryLayer -> LeaseLayer -> ClassifyLayer -> client)",
             );
         }
-        let attempt = self.policy.slot(parts.method.is_idempotent());
-        parts.extensions.insert(attempt.clone());
-        RetryFuture::running(self.retry.call(Request::from_parts(parts, body)), attempt)
+        let scheduler = self.layer.scheduler.clone();
+        let attempt = Attempt::of(scheduler, parts.method.is_idempotent(), &mut parts.extensions);
+        // The ready one goes; the clone stays.
+        let fresh = self.inner.clone();
+        let ready = mem::replace(&mut self.inner, fresh);
+        let mut retry = Retry::new(ExitAwarePolicy::new(attempt.clone()), ready);
+        RetryFuture::running(retry.call(Request::from_parts(parts, body)), attempt)
     }
 }

@@ -8,6 +8,8 @@ use crate::fleet::RetryAsk;
 use crate::outcome::Evidence;
 use crate::request::{LeaseRequest, Time};
 use crate::verdict::{Verdict, Why};
+use http::Extensions;
+use smallvec::SmallVec;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -21,7 +23,27 @@ pub(crate) struct Attempt(Arc<Slot>);
 struct Slot {
     scheduler: Scheduler,
     idempotent: bool,
+    /// What the request carried when it came, for its copies.
+    carried: Carried,
     state: Mutex<State>,
+}
+
+/// A request's extensions. A map of them costs an allocation for each, and two more; most requests carry no more than what
+/// they lease, and are sent once.
+enum Carried {
+    Nothing,
+    Ask(LeaseRequest),
+    More(Extensions),
+}
+
+impl Carried {
+    fn of(extensions: &Extensions) -> Self {
+        match (extensions.len(), extensions.get::<LeaseRequest>()) {
+            (0, _) => Self::Nothing,
+            (1, Some(ask)) => Self::Ask(ask.clone()),
+            _ => Self::More(extensions.clone()),
+        }
+    }
 }
 
 #[derive(Default)]
@@ -33,7 +55,8 @@ struct State {
     last: Option<(Receipt, Evidence)>,
     /// Weak, because the lease knows the slot.
     current: Weak<Shared>,
-    records: Vec<AttemptRecord>,
+    /// As many in place as the default rules send.
+    records: SmallVec<[AttemptRecord; 4]>,
     /// How many records went, to keep within the bound.
     forgotten: u32,
     /// The wait before the attempt to come.
@@ -43,8 +66,22 @@ struct State {
 }
 
 impl Attempt {
-    pub(crate) fn new(scheduler: Scheduler, idempotent: bool) -> Self {
-        Self(Arc::new(Slot { scheduler, idempotent, state: Mutex::default() }))
+    /// The slot of a request, which is put into its extensions.
+    pub(crate) fn of(scheduler: Scheduler, idempotent: bool, extensions: &mut Extensions) -> Self {
+        let carried = Carried::of(extensions);
+        let attempt = Self(Arc::new(Slot { scheduler, idempotent, carried, state: Mutex::default() }));
+        extensions.insert(attempt.clone());
+        attempt
+    }
+
+    /// Gives a copy of the request what the first one carried.
+    pub(crate) fn carry(&self, extensions: &mut Extensions) {
+        match &self.0.carried {
+            Carried::Nothing => {}
+            Carried::Ask(ask) => drop(extensions.insert(ask.clone())),
+            Carried::More(all) => extensions.clone_from(all),
+        }
+        extensions.insert(self.clone());
     }
 
     /// Whether the slot's decisions are made by this scheduler.
@@ -59,8 +96,8 @@ impl Attempt {
         }
     }
 
-    pub(crate) fn asked(&self, ask: &LeaseRequest) {
-        lock(&self.0.state).ask = Some(ask.clone());
+    pub(crate) fn asked(&self, ask: LeaseRequest) {
+        let _before = lock(&self.0.state).ask.replace(ask); // dropped without the lock
     }
 
     pub(super) fn follow(&self, lease: &Arc<Shared>) {
@@ -145,8 +182,8 @@ impl Attempt {
         (scheduler.instant(at).into_std(), at.since(scheduler.now()))
     }
 
-    /// What the request does next, and if it stops, when the first exit may serve it. By the slot, because the lease may sit in a body,
-    /// or be gone.
+    /// What the request does next, and if it stops with an error, when the first exit may serve it. By the slot, because the
+    /// lease may sit in a body, or be gone.
     pub(crate) fn retry(&self, replayable: bool) -> (Verdict, (Instant, Duration)) {
         let _outdated; // dropped without the lock
         let mut state = lock(&self.0.state);
@@ -157,6 +194,10 @@ impl Attempt {
             return (Verdict::Stop(Why::Done), (self.now(), Duration::ZERO));
         };
         _outdated = kept.take();
+        // Most attempts end here: what there is nothing to cure asks nobody.
+        if evidence.outcome.is_ok() {
+            return (Verdict::Stop(Why::Done), (self.now(), Duration::ZERO));
+        }
         ask.trail.record(receipt.exit, &evidence, receipt.charged);
         let deadline = *ask.trail.deadline.get_or_insert(receipt.sent + ask.deadline);
         let repeatable = ask.repeatable.unwrap_or(self.0.idempotent);

@@ -95,6 +95,11 @@ impl LeaseHandle {
         !self.0.held.started.swap(true, Ordering::AcqRel)
     }
 
+    /// Whether a retry layer asked for it.
+    pub(crate) fn is_retried(&self) -> bool {
+        self.0.held.attempt.is_some()
+    }
+
     pub(crate) fn evidence(&self) -> Option<Evidence> {
         self.0.held.evidence()
     }

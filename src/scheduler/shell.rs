@@ -310,7 +310,7 @@ impl Scheduler {
         };
         match refusal {
             Refusal::NoUsableExit { retry_at, counts, .. } => LeaseError::NoUsableExit {
-                origin: origin.clone(),
+                origin: origin.to_kept(),
                 retry_at: at(retry_at),
                 retry_in: retry_at.since(now),
                 counts,

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use bytes::Bytes;
-use http::Request;
+use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use std::time::Duration;
 use tower::{Layer, ServiceBuilder};
@@ -471,4 +471,36 @@ fn the_stack_is_send_and_sync() {
     let stack = EgressLayer::new(&scheduler(1)).layer(tower::service_fn(answer));
     send_sync_of(&stack);
     send(stack.oneshot(get(URI)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_request_carries_beside_its_lease_request_goes_with_each_attempt() {
+    #[derive(Clone, Debug, PartialEq)]
+    struct Beside(&'static str);
+
+    for (ask, beside) in [(true, true), (true, false), (false, true), (false, false)] {
+        let scheduler = scheduler(8);
+        let seen = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+        let carried = std::rc::Rc::clone(&seen);
+        let client = tower::service_fn(move |request: Request<_>| {
+            let extensions = request.extensions();
+            let ask = extensions.get::<LeaseRequest>().is_some();
+            let mut seen = carried.borrow_mut();
+            seen.push((ask, extensions.get::<Beside>().cloned()));
+            let answer = Response::builder().status(if seen.len() < 3 { 403 } else { 200 });
+            let _: tower_egress::retry::ReplayBody<Full<Bytes>> = request.into_body();
+            let answer = answer.body(Full::<Bytes>::default()).unwrap();
+            async { Ok::<_, std::io::Error>(answer) }
+        });
+        let stack = EgressLayer::new(&scheduler).default_lease(LeaseRequest::per_request()).layer(client);
+        let mut request = Request::get(URI).body(Full::<Bytes>::default()).unwrap();
+        if ask {
+            request.extensions_mut().insert(LeaseRequest::new("sku-42"));
+        }
+        if beside {
+            request.extensions_mut().insert(Beside("span 7"));
+        }
+        assert_eq!(stack.oneshot(request).await.unwrap().status(), 200);
+        assert_eq!(*seen.borrow(), vec![(ask, beside.then_some(Beside("span 7"))); 3]);
+    }
 }

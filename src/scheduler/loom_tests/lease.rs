@@ -109,8 +109,8 @@ fn two_reports_of_one_attempt_are_one() {
 fn an_attempt_may_be_broken_off_while_it_reports() {
     model(|| {
         let scheduler = one_lease();
-        let attempt = Attempt::new(scheduler.clone(), true);
-        attempt.asked(&ask());
+        let attempt = Attempt::of(scheduler.clone(), true, &mut http::Extensions::new());
+        attempt.asked(ask());
         let (hold, handle) = lease(&scheduler).share(Some(attempt.clone()), true);
         assert!(handle.start());
         let reports = thread::spawn(move || handle.report(Evidence::of(Outcome::Ok)));

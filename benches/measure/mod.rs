@@ -1,0 +1,151 @@
+//! Nanoseconds, instructions and allocations of a round.
+//!
+//! Instructions and allocations are counted by callgrind, of a child that runs n and then 2n rounds: the difference is the
+//! work alone. With `--gate` nothing is timed, and the bounds on both decide the exit status.
+
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+/// A case by name: its rounds, and its bounds on instructions and allocations a round, where it has them. The bounds lie
+/// a little above what was measured: memcpy differs by processor.
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) make: Box<dyn Fn() -> Round>,
+    pub(crate) bounds: Option<Bounds>,
+}
+
+pub(crate) type Round = Box<dyn FnMut()>;
+
+#[derive(Clone, Copy)]
+pub(crate) struct Bounds {
+    pub(crate) instructions: u64,
+    pub(crate) allocations: u64,
+}
+
+impl Case {
+    pub(crate) fn new(name: impl Into<String>, make: impl Fn() -> Round + 'static) -> Self {
+        Self { name: name.into(), make: Box::new(make), bounds: None }
+    }
+
+    pub(crate) fn within(mut self, instructions: u64, allocations: u64) -> Self {
+        self.bounds = Some(Bounds { instructions, allocations });
+        self
+    }
+}
+
+/// What a round of a case costs.
+pub(crate) struct Cost {
+    pub(crate) instructions: u64,
+    pub(crate) allocations: u64,
+}
+
+/// What the command line asks for.
+pub(crate) enum Ask {
+    Table,
+    Gate,
+    /// The child of callgrind has done its rounds.
+    Done,
+}
+
+/// Reads the command line; runs the rounds of one case if it is callgrind's child.
+pub(crate) fn ask(cases: &[Case]) -> Ask {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if let [mode, case, rounds] = &args[..] {
+        if mode == "--rounds" {
+            let mut round = (cases[case.parse::<usize>().expect("a case")].make)();
+            (0..rounds.parse::<u64>().expect("a number")).for_each(|_| round());
+            return Ask::Done;
+        }
+    }
+    if args.iter().any(|arg| arg == "--gate") { Ask::Gate } else { Ask::Table }
+}
+
+/// Prints a row for each case. The costs, without those that nobody could count, and whether all were within their bounds.
+pub(crate) fn table(cases: &[Case], gate: bool) -> (Vec<Option<Cost>>, bool) {
+    let times = (!gate).then(|| time(cases));
+    println!("{:<46}{:>10}{:>14}{:>13}", "a round", "ns", "instructions", "allocations");
+    let mut within = true;
+    let costs = cases.iter().enumerate().map(|(at, case)| {
+        let cost = counted(at);
+        let ns = times.as_ref().map_or_else(|| "-".into(), |times| format!("{:.0}", times[at]));
+        let of = |of: fn(&Cost) -> u64| {
+            cost.as_ref().map_or_else(|| "no valgrind".into(), |cost| of(cost).to_string())
+        };
+        let (instructions, allocations) = (of(|cost| cost.instructions), of(|cost| cost.allocations));
+        println!("{:<46}{ns:>10}{instructions:>14}{allocations:>13}", case.name);
+        if let Some(Bounds { instructions, allocations }) = case.bounds {
+            let keeps = |cost: &Cost| cost.instructions <= instructions && cost.allocations <= allocations;
+            if !cost.as_ref().is_some_and(keeps) {
+                println!("  over its bound of {instructions} instructions and {allocations} allocations");
+                within = false;
+            }
+        }
+        cost
+    });
+    let costs = costs.collect();
+    (costs, within)
+}
+
+pub(crate) fn exit(gate: bool, within: bool) -> ExitCode {
+    ExitCode::from(u8::from(gate && !within))
+}
+
+/// The median of some runs, in nanoseconds a round. The runs of all cases alternate, so that a slow minute hurts all.
+fn time(cases: &[Case]) -> Vec<f64> {
+    const RUNS: usize = 9;
+    const ROUNDS: u32 = 100_000;
+    let mut rounds: Vec<_> = cases.iter().map(|case| (case.make)()).collect();
+    let mut runs: Vec<Vec<f64>> = cases.iter().map(|_| Vec::new()).collect();
+    for _ in 0..RUNS {
+        for (runs, round) in runs.iter_mut().zip(&mut rounds) {
+            #[allow(clippy::disallowed_methods, reason = "a bench reads the clock")]
+            let start = Instant::now();
+            (0..ROUNDS).for_each(|_| round());
+            runs.push(start.elapsed().as_secs_f64() * 1e9 / f64::from(ROUNDS));
+        }
+    }
+    let median = |mut runs: Vec<f64>| {
+        runs.sort_by(f64::total_cmp);
+        runs[RUNS / 2]
+    };
+    runs.into_iter().map(median).collect()
+}
+
+/// Of a round; `None` without valgrind.
+fn counted(case: usize) -> Option<Cost> {
+    const ROUNDS: u64 = 10_000;
+    let (once, twice) = (callgrind(case, ROUNDS)?, callgrind(case, 2 * ROUNDS)?);
+    let each = |of: fn(&Cost) -> u64| (of(&twice) - of(&once)).div_ceil(ROUNDS);
+    Some(Cost { instructions: each(|cost| cost.instructions), allocations: each(|cost| cost.allocations) })
+}
+
+/// What a child costs that runs so many rounds.
+fn callgrind(case: usize, rounds: u64) -> Option<Cost> {
+    let profile = std::env::temp_dir().join(format!("tower-egress-{}-{case}.callgrind", std::process::id()));
+    let child = Command::new("valgrind")
+        .args(["--tool=callgrind", "--compress-strings=no"])
+        .arg(format!("--callgrind-out-file={}", profile.display()))
+        .arg(std::env::current_exe().ok()?)
+        .args(["--rounds", &case.to_string(), &rounds.to_string()])
+        .output();
+    let text = std::fs::read_to_string(&profile).ok();
+    let _ = std::fs::remove_file(profile);
+    let (_, text) = (child.ok().filter(|child| child.status.success())?, text?);
+    let total = |line: &str| line.strip_prefix("summary: ")?.trim().parse().ok();
+    Some(Cost { instructions: text.lines().find_map(total)?, allocations: allocations(&text) })
+}
+
+/// How often the profile's functions call for memory.
+fn allocations(profile: &str) -> u64 {
+    const CALLED: [&str; 5] = ["malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc"];
+    let mut asks = false;
+    let mut calls = 0;
+    for line in profile.lines() {
+        if let Some(function) = line.strip_prefix("cfn=") {
+            asks = CALLED.contains(&function);
+        } else if let Some(count) = line.strip_prefix("calls=").filter(|_| asks) {
+            calls += count.split(' ').next().and_then(|count| count.parse::<u64>().ok()).unwrap_or(0);
+        }
+    }
+    calls
+}
