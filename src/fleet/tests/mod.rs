@@ -1,6 +1,7 @@
 //! The fleet by its verbs, in virtual time.
 
 mod alarm;
+mod amendments;
 mod article;
 mod bounds;
 mod chaos;
@@ -62,7 +63,7 @@ pub(super) struct World {
     pub(super) fleet: Fleet,
     pub(super) now: Time,
     /// What each lease reported last.
-    pub(super) said: HashMap<LeaseId, Evidence>,
+    pub(super) said: HashMap<LeaseId, Taken>,
 }
 
 impl World {
@@ -101,14 +102,16 @@ impl World {
     }
 
     pub(super) fn report(&mut self, grant: &Grant, outcome: impl Into<Evidence>) {
-        let evidence = outcome.into();
-        let before = self.said.insert(grant.receipt.id, evidence);
-        self.fleet.report(self.now, &grant.receipt, &evidence, before.as_ref());
+        let (evidence, id, at) = (outcome.into(), grant.receipt.id, self.now);
+        let before = self.said.get(&id).copied();
+        if self.fleet.report(at, &grant.receipt, &evidence, before.as_ref()) {
+            self.said.insert(id, Taken { evidence, at });
+        }
     }
 
     pub(super) fn end(&mut self, grant: &Grant) {
         let said = self.said.remove(&grant.receipt.id);
-        self.fleet.release(&grant.receipt, Release::Done, said.as_ref());
+        self.fleet.release(&grant.receipt, Release::Done, said.map(|said| said.evidence).as_ref());
     }
 
     pub(super) fn finish(&mut self, grant: &Grant, outcome: impl Into<Evidence>) {
