@@ -294,7 +294,9 @@ fn refuse(
     let rest = match blocked {
         true if burned.doubles => Pair::rest(strikes, burned.first),
         true => burned.first,
-        false => Pair::rest(strikes + 1.0, LIMITED),
+        false if trial => Pair::rest(strikes + 1.0, LIMITED),
+        // However often it was blocked: on top of a hint, or of the lack of one, an exponent idles a fleet.
+        false => LIMITED,
     };
     let share = if blocked { burned.stretch } else { 0.25 };
     let stretch = 1.0 + share * unit(draw(seed, Stream::Cooldown, entity, u64::from(pair.gate.shuts())));

@@ -173,6 +173,18 @@ fn a_limited_pair_rests_a_second_and_longer_only_if_the_first_try_fails() {
 }
 
 #[test]
+fn a_limit_rests_no_longer_for_blocks_of_before() {
+    let mut world = World::of(2);
+    world.once(&held(), BLOCKED);
+    world.pass(secs(38)).once(&held(), BLOCKED);
+    world.pass(secs(75));
+    (0..3).for_each(|_| assert!(world.once(&held(), Outcome::Ok).trial));
+    assert!(!world.once(&held(), limited(None)).trial);
+    let Err(Refusal::NoUsableExit { retry_at, .. }) = world.at("a.test", &held()) else { panic!("it rests") };
+    assert!(retry_at.since(world.now) <= Duration::from_millis(1_250), "a second and a quarter at most");
+}
+
+#[test]
 fn a21_c06_c08_an_exit_is_dead_after_three_faults_in_a_row_for_every_origin() {
     let mut world = World::of(2);
     for _ in 0..2 {
