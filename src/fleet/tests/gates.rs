@@ -227,6 +227,26 @@ fn c08_two_faults_are_enough_at_different_origins_within_half_a_minute() {
 }
 
 #[test]
+fn faults_of_long_ago_at_another_origin_are_no_burst() {
+    let mut world = World::of(2);
+    let exit = world.once(&held(), Outcome::Ok).receipt.exit;
+    let elsewhere = world.through("b.test", exit);
+    world.finish(&elsewhere, Outcome::Ok);
+    let half = Outcome::Interrupted { phase: Phase::Head };
+    let faulty = |world: &mut World, origin: &str, outcome: Outcome| {
+        let grant = world.at(origin, &held()).unwrap();
+        assert_eq!(grant.receipt.exit, exit);
+        world.finish(&grant, outcome);
+        world.snapshot().exits.dead
+    };
+    assert_eq!(faulty(&mut world, "a.test", half), 0);
+    assert_eq!(faulty(&mut world, "b.test", half), 0);
+    world.pass(secs(31));
+    assert_eq!(faulty(&mut world, "a.test", REFUSED), 0, "two in all, of which one is of this half minute");
+    assert_eq!(faulty(&mut world, "a.test", REFUSED), 1, "three in all");
+}
+
+#[test]
 fn c34_a_slow_or_broken_answer_is_half_a_fault() {
     let mut world = World::of(1);
     world.once(&LeaseRequest::per_request(), Outcome::Ok);
