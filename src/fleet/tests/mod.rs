@@ -14,6 +14,7 @@ mod gateways;
 mod groups;
 mod holding;
 mod line;
+mod model;
 mod pool_of_one;
 mod replay;
 mod retries;
