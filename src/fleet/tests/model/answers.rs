@@ -20,18 +20,26 @@ impl Player {
         origin: usize,
         ask: &LeaseRequest,
     ) -> (Vec<usize>, Vec<usize>) {
-        let own = self.list.holds(want, origin);
+        let must = self.must_have(state, want, origin);
         let listed = |exit: usize| self.ids.get(exit).copied();
-        let all = match (want, own) {
-            (Want::Life(_) | Want::Identity(_), Some(own)) => own..own + 1,
-            _ => 0..self.list.layout.exits(),
-        };
-        let must = all.len() == 1 && own.is_some();
+        let all = must.map_or(0..self.list.layout.exits(), |own| own..own + 1);
+        let must = must.is_some();
         let refused = |exit| !must && listed(exit).is_some_and(|id| ask.trail.refused.contains(&id));
         let all: Vec<_> = all.filter(|exit| state.is_usable(*exit, origin) && !refused(*exit)).collect();
         let vain = |exit: usize| listed(exit).is_some_and(|id| ask.trail.avoid.contains(&id));
         let fresh = all.iter().copied().filter(|exit| !vain(*exit)).collect();
         (all, fresh)
+    }
+
+    /// The one exit that the request waits for. An identity that has lost its own is told of any other.
+    fn must_have(&self, state: &State, want: Want, origin: usize) -> Option<usize> {
+        let own = self.list.holds(want, origin)?;
+        let waits = match want {
+            Want::Life(_) => true,
+            Want::Identity(_) => !state.is_lost(own, origin),
+            Want::Any | Want::Turn | Want::Window(_) => false,
+        };
+        waits.then_some(own)
     }
 
     pub(super) fn check_grant(
@@ -81,9 +89,9 @@ impl Player {
                 );
                 self.check_retry_at(&state, retry_at, want, origin, ask);
             }
-            Refusal::FleetStopped => match (want, self.list.holds(want, origin)) {
-                (Want::Life(_) | Want::Identity(_), Some(own)) => assert!(stopped(own)),
-                _ => {
+            Refusal::FleetStopped => match self.must_have(&state, want, origin) {
+                Some(own) => assert!(stopped(own)),
+                None => {
                     let mut rest = exits.filter(|exit| !state.exits[*exit].quarantined).peekable();
                     assert!(rest.peek().is_some() && rest.all(stopped), "a login is left");
                 }
@@ -100,9 +108,7 @@ impl Player {
     }
 
     fn check_retry_at(&self, state: &State, at: Time, want: Want, origin: usize, ask: &LeaseRequest) {
-        let own = self.list.holds(want, origin);
-        let held = matches!(want, Want::Life(_) | Want::Identity(_));
-        let all: Vec<_> = match own.filter(|_| held) {
+        let all: Vec<_> = match self.must_have(state, want, origin) {
             Some(own) => vec![own],
             None => (0..self.list.layout.exits()).collect(),
         };
@@ -129,6 +135,7 @@ impl Player {
     pub(super) fn audit(&mut self) {
         let now = self.world.now;
         while self.world.fleet.pool.tick(now) {}
+        self.settle();
         if !self.audited {
             return;
         }

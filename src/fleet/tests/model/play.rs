@@ -5,7 +5,7 @@ use super::steps::{How, Step, Story, Want};
 use crate::exit::{ExitId, Gateway};
 use crate::fleet::tests::{World, config, secs};
 use crate::fleet::{Event, Grant, Reason, Refusal, Release, RetryAsk, SLOW, Taken, Ticket, Turn};
-use crate::outcome::{Evidence, Outcome, Phase};
+use crate::outcome::{AuthReason, Evidence, Outcome, Phase};
 use crate::pool::{Blocked, ExitIx, OriginIx};
 use crate::request::{Affinity, Granularity, LeaseRequest, Origin, Time};
 use crate::verdict::Verdict;
@@ -138,6 +138,12 @@ impl Player {
             Step::Lease { want, origin, deadline } => self.lease(want, origin, ask(want).deadline(deadline)),
             Step::Wait { want, origin, patience } => self.wait(want, origin, ask(want), patience),
             Step::Again { old, patience } => self.again(old, patience),
+            Step::Once { want, origin, evidence, times } => self.once(want, origin, evidence, times),
+            Step::Crowd { origin, many } => {
+                (0..many).for_each(|_| self.wait(Want::Any, origin, ask(Want::Any), secs(300)));
+            }
+            Step::Strays { origin, many } => self.strays(origin, many),
+            Step::AllWell => self.all_well(),
             Step::Claim { waiter } => {
                 if let Some(ticket) = pick(&self.line, waiter).map(|waiting| waiting.ticket) {
                     self.claim(ticket);
@@ -220,6 +226,33 @@ impl Player {
                 let refusal = self.world.fleet.refuse(now, &ask, &name, refusal);
                 self.note(&refusal);
             }
+        }
+    }
+
+    fn once(&mut self, want: Want, origin: usize, evidence: Evidence, times: u8) {
+        let before = self.out.len();
+        self.lease(want, origin, ask(want));
+        if self.out.len() > before {
+            let mut by = self.out.remove(before);
+            (0..times).for_each(|_| self.report(&mut by, evidence));
+            self.release(by, How::Done);
+        }
+    }
+
+    fn strays(&mut self, origin: usize, many: u8) {
+        let before = self.out.len();
+        (0..many).for_each(|_| self.lease(Want::Any, origin, ask(Want::Any)));
+        for mut by in self.out.split_off(before) {
+            let refused = Outcome::AuthError { reason: AuthReason::Rejected };
+            self.report(&mut by, Evidence::of(refused));
+            self.release(by, How::Done);
+        }
+    }
+
+    fn all_well(&mut self) {
+        for mut by in std::mem::take(&mut self.out) {
+            self.report(&mut by, Evidence::of(Outcome::Ok).login_accepted(true));
+            self.release(by, How::Done);
         }
     }
 

@@ -65,6 +65,25 @@ pub(super) enum Step {
         old: usize,
         patience: Duration,
     },
+    /// A whole attempt, that says so many times what it showed.
+    Once {
+        want: Want,
+        origin: usize,
+        evidence: Evidence,
+        times: u8,
+    },
+    /// So many requests for the same at once, which may wait for long.
+    Crowd {
+        origin: usize,
+        many: u8,
+    },
+    /// So many attempts at once whose login is refused.
+    Strays {
+        origin: usize,
+        many: u8,
+    },
+    /// All that is out ends well.
+    AllWell,
     /// Somebody in the line comes, called or not.
     Claim {
         waiter: usize,
@@ -198,6 +217,11 @@ fn step() -> impl Strategy<Value = Step> {
         9 => (want(), 0..4_usize, patience())
             .prop_map(|(want, origin, patience)| Step::Wait { want, origin, patience }),
         4 => (number.clone(), patience()).prop_map(|(old, patience)| Step::Again { old, patience }),
+        24 => (want(), 0..4_usize, evidence(), prop_oneof![9 => Just(1_u8), 1 => Just(2)])
+            .prop_map(|(want, origin, evidence, times)| Step::Once { want, origin, evidence, times }),
+        3 => (0..4_usize, 2..=6_u8).prop_map(|(origin, many)| Step::Crowd { origin, many }),
+        2 => (0..4_usize, 2..=9_u8).prop_map(|(origin, many)| Step::Strays { origin, many }),
+        4 => Just(Step::AllWell),
         3 => number.clone().prop_map(|waiter| Step::Claim { waiter }),
         1 => number.clone().prop_map(|waiter| Step::Leave { waiter }),
         24 => (number.clone(), evidence()).prop_map(|(lease, evidence)| Step::Report { lease, evidence }),
