@@ -7,6 +7,7 @@ mod bounds;
 mod chaos;
 mod charges;
 mod choice;
+mod clock;
 mod domains;
 mod figures;
 mod gates;
