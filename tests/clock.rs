@@ -10,7 +10,8 @@ use tower_egress::{ExitList, LeaseError, LeaseRequest, Outcome, Scheduler};
 const DAY: Duration = Duration::from_secs(86_400);
 
 fn scheduler(list: &str) -> Scheduler {
-    Scheduler::builder().exits(ExitList::parse(list).unwrap()).seed(7).build().unwrap()
+    let exits = ExitList::parse(list).expect("a list");
+    Scheduler::builder().exits(exits).seed(7).build().expect("a scheduler")
 }
 
 fn ask(patience: Duration) -> LeaseRequest {
@@ -44,7 +45,11 @@ fn spawn(scheduler: &Scheduler, ask: LeaseRequest) -> Task {
 async fn ended(scheduler: &Scheduler, tasks: Vec<Task>, out: Lease) -> usize {
     let mut served = 0;
     for task in tasks {
-        match timeout(Duration::from_secs(60), task).await.expect("who waits ends").unwrap() {
+        match timeout(Duration::from_secs(60), task)
+            .await
+            .expect("who waits ends")
+            .expect("and does not panic")
+        {
             Ok(()) => served += 1,
             Err(LeaseError::NoUsableExit { retry_in, .. }) => assert!(retry_in <= Duration::from_secs(3_600)),
             Err(other) => panic!("{other}"),

@@ -22,7 +22,7 @@ impl Player {
     ) -> (Vec<usize>, Vec<usize>) {
         let must = self.must_have(state, want, origin);
         let listed = |exit: usize| self.ids.get(exit).copied();
-        let all = must.map_or(0..self.list.layout.exits(), |own| own..own + 1);
+        let all = must.map_or_else(|| 0..self.list.layout.exits(), |own| own..own + 1);
         let must = must.is_some();
         let refused = |exit| !must && listed(exit).is_some_and(|id| ask.trail.refused.contains(&id));
         let all: Vec<_> = all.filter(|exit| state.is_usable(*exit, origin) && !refused(*exit)).collect();

@@ -4,6 +4,7 @@
 //! `PROPTEST_CASES` and `PROPTEST_RNG_SEED` look further than the 256 stories of every run.
 
 mod answers;
+mod attempts;
 mod charges;
 mod gate;
 mod heat;

@@ -1,14 +1,13 @@
 //! Plays a story: each step is done to the fleet, noted in the list, and its answer compared with what the list says.
 
-use super::reference::{Granted, Layout, LeaseNo, Reference, State, Told, What};
-use super::steps::{How, Step, Story, Want};
+use super::reference::{Granted, Layout, LeaseNo, Reference, State, What};
+use super::steps::{Step, Story, Want};
 use crate::exit::{ExitId, Gateway};
 use crate::fleet::tests::{World, config, secs};
-use crate::fleet::{Event, Grant, Reason, Refusal, Release, RetryAsk, SLOW, Taken, Ticket, Turn};
-use crate::outcome::{AuthReason, Evidence, Outcome, Phase};
+use crate::fleet::{Grant, Reason, Refusal, Taken, Ticket, Turn};
+use crate::outcome::Evidence;
 use crate::pool::{Blocked, ExitIx, OriginIx};
 use crate::request::{Affinity, Granularity, LeaseRequest, Origin, Time};
-use crate::verdict::Verdict;
 use std::fmt::Debug;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroU32;
@@ -17,13 +16,13 @@ use std::time::Duration;
 /// A lease that is out, or was.
 #[derive(Clone)]
 pub(super) struct Out {
-    grant: Grant,
-    want: Want,
-    origin: usize,
-    ask: LeaseRequest,
+    pub(super) grant: Grant,
+    pub(super) want: Want,
+    pub(super) origin: usize,
+    pub(super) ask: LeaseRequest,
     /// What it said last, and what was taken of it.
-    said: Option<Evidence>,
-    taken: Option<Taken>,
+    pub(super) said: Option<Evidence>,
+    pub(super) taken: Option<Taken>,
 }
 
 impl Out {
@@ -54,7 +53,7 @@ pub(super) struct Player {
     pub(super) names: Vec<Origin>,
     pub(super) line: Vec<Waiting>,
     pub(super) out: Vec<Out>,
-    old: Vec<Out>,
+    pub(super) old: Vec<Out>,
     pub(super) ids: Vec<ExitId>,
     pub(super) closed: bool,
     /// Who is called comes at once.
@@ -67,7 +66,7 @@ pub(super) struct Player {
     answers: DefaultHasher,
 }
 
-fn ask(want: Want) -> LeaseRequest {
+pub(super) fn ask(want: Want) -> LeaseRequest {
     match want {
         Want::Any => LeaseRequest::per_request(),
         Want::Turn => LeaseRequest::per_request().affinity(Affinity::RoundRobin),
@@ -215,7 +214,7 @@ impl Player {
         }
     }
 
-    fn lease(&mut self, want: Want, origin: usize, ask: LeaseRequest) {
+    pub(super) fn lease(&mut self, want: Want, origin: usize, ask: LeaseRequest) {
         let (want, origin) = self.possible(want, origin);
         let (now, name) = (self.world.now, self.names[origin].clone());
         let ask = Self::like(want, ask);
@@ -226,33 +225,6 @@ impl Player {
                 let refusal = self.world.fleet.refuse(now, &ask, &name, refusal);
                 self.note(&refusal);
             }
-        }
-    }
-
-    fn once(&mut self, want: Want, origin: usize, evidence: Evidence, times: u8) {
-        let before = self.out.len();
-        self.lease(want, origin, ask(want));
-        if self.out.len() > before {
-            let mut by = self.out.remove(before);
-            (0..times).for_each(|_| self.report(&mut by, evidence));
-            self.release(by, How::Done);
-        }
-    }
-
-    fn strays(&mut self, origin: usize, many: u8) {
-        let before = self.out.len();
-        (0..many).for_each(|_| self.lease(Want::Any, origin, ask(Want::Any)));
-        for mut by in self.out.split_off(before) {
-            let refused = Outcome::AuthError { reason: AuthReason::Rejected };
-            self.report(&mut by, Evidence::of(refused));
-            self.release(by, How::Done);
-        }
-    }
-
-    fn all_well(&mut self) {
-        for mut by in std::mem::take(&mut self.out) {
-            self.report(&mut by, Evidence::of(Outcome::Ok).login_accepted(true));
-            self.release(by, How::Done);
         }
     }
 
@@ -295,93 +267,7 @@ impl Player {
         self.out.push(Out { grant, want, origin, ask, said: None, taken: None });
     }
 
-    fn report(&mut self, by: &mut Out, mut evidence: Evidence) {
-        let now = self.world.now;
-        if let (Outcome::RateLimited { retry_after }, None) = (evidence.outcome, evidence.retry_after) {
-            evidence.retry_after = retry_after;
-        }
-        self.world.fleet.events().take();
-        let taken = self.world.fleet.report(now, &by.grant.receipt, &evidence, by.taken.as_ref());
-        self.heard(by, evidence, taken);
-        by.said = Some(evidence);
-        if taken {
-            by.taken = Some(Taken { evidence, at: now });
-        }
-    }
-
-    /// Notes a report with what was told of it.
-    fn heard(&mut self, by: &Out, said: Evidence, taken: bool) {
-        let mut told = Told::default();
-        for (at, event) in self.world.fleet.events().take() {
-            match event {
-                Event::Rest { exit, origin, rest: Some(rest) } => {
-                    let origin =
-                        origin.map(|name| self.names.iter().position(|known| *known == name).unwrap());
-                    told.rests.push((exit, origin, (at + rest).as_nanos()));
-                }
-                Event::GatewayHeld { rest: Some(rest), .. } => told.held.push((at + rest).as_nanos()),
-                Event::CredentialStopped { .. } => told.stopped += 1,
-                Event::CredentialResumed { .. } => told.resumed += 1,
-                _ => {}
-            }
-        }
-        self.note(&told);
-        let no = LeaseNo(by.grant.receipt.id.0);
-        self.list.push(self.world.now, What::Report { no, said, taken, told });
-    }
-
-    pub(super) fn release(&mut self, mut over: Out, how: How) {
-        let (now, receipt) = (self.world.now, over.grant.receipt);
-        let after = now.since(receipt.sent);
-        let said = over.said.filter(|_| how != How::AtHead);
-        let release = match how {
-            How::Done | How::AtHead => Release::Done,
-            How::Dropped => Release::Dropped { after },
-            How::NotAttempted => Release::NotAttempted,
-        };
-        self.world.fleet.events().take();
-        self.world.fleet.release(&receipt, release, said.as_ref());
-        if how == How::Dropped && said.is_none() && after >= SLOW {
-            let evidence = Evidence::of(Outcome::Interrupted { phase: Phase::Head });
-            self.heard(&over, evidence, true);
-            over.taken = Some(Taken { evidence, at: now });
-        }
-        let good = said.is_some_and(|said| said.is_good_end());
-        self.list.push(now, What::Release { no: LeaseNo(receipt.id.0), good });
-        self.old.push(over);
-    }
-
-    /// The same request again, if the rules let it.
-    fn again(&mut self, old: usize, patience: Duration) {
-        let Some(Out { grant, want, origin, mut ask, said: Some(said), .. }) = pick(&self.old, old).cloned()
-        else {
-            return;
-        };
-        let receipt = grant.receipt;
-        ask.trail.record(receipt.exit, &said, receipt.charged);
-        let now = self.world.now;
-        let (question, deadline) = (ask.clone(), now + secs(120));
-        let question = RetryAsk {
-            receipt,
-            evidence: said,
-            ask: &question,
-            repeatable: true,
-            replayable: true,
-            deadline,
-        };
-        let verdict = self.world.fleet.retry(now, &question);
-        let soonest = self.world.fleet.soonest(now, &question);
-        self.note(&(verdict, soonest));
-        if self.checked && !self.closed {
-            self.check_soonest(soonest, want, origin, &ask);
-        }
-        if let Verdict::Retry { delay, .. } = verdict {
-            assert!(ask.trail.sends < 4 && delay < secs(120), "{verdict:?} after {}", ask.trail.sends);
-            self.wait(want, origin, ask, patience);
-        }
-    }
-
-    fn wait(&mut self, want: Want, origin: usize, ask: LeaseRequest, patience: Duration) {
+    pub(super) fn wait(&mut self, want: Want, origin: usize, ask: LeaseRequest, patience: Duration) {
         let (want, origin) = self.possible(want, origin);
         let ask = Self::like(want, ask);
         let (now, name, until) = (self.world.now, self.names[origin].clone(), self.world.now + patience);
@@ -415,6 +301,6 @@ pub(super) fn index<T>(list: &[T], at: usize) -> Option<usize> {
     (!list.is_empty()).then(|| at % list.len())
 }
 
-fn pick<T>(list: &[T], at: usize) -> Option<&T> {
+pub(super) fn pick<T>(list: &[T], at: usize) -> Option<&T> {
     list.get(index(list, at)?)
 }
