@@ -1,7 +1,8 @@
 //! The line: who waits comes when it is called, and looks by itself when it said it would.
 
-use super::play::Player;
+use super::play::{Player, Waiting};
 use super::steps::{How, Want};
+use crate::fleet::line::Waiter;
 use crate::fleet::tests::secs;
 use crate::fleet::{Refusal, Ticket, Turn};
 use crate::request::{LeaseRequest, Time};
@@ -48,11 +49,14 @@ impl Player {
             }
             Turn::Granted(grant) => {
                 let who = self.line.remove(at);
-                let own = who.until <= self.world.now;
-                let before = |other: &super::play::Waiting| {
-                    is_any(other.want, &other.ask) && other.origin == who.origin
+                let (now, line) = (self.world.now, &self.world.fleet.line);
+                let own = who.until <= now;
+                // Who has been called as well is on its way.
+                let waits = |other: &Waiting| {
+                    line.get(other.ticket).is_some_and(Waiter::is_queued) && other.until > now
                 };
-                let overtakes = self.line[..at].iter().any(before) && is_any(who.want, &who.ask);
+                let same = |other: &&Waiting| is_any(other.want, &other.ask) && other.origin == who.origin;
+                let overtakes = self.line[..at].iter().filter(same).any(waits) && is_any(who.want, &who.ask);
                 assert!(!self.prompt || own || !overtakes, "first come, first served");
                 self.granted(grant, who.want, who.origin, who.ask);
             }
@@ -77,7 +81,7 @@ impl Player {
 
     /// Nobody goes before those who wait for the same.
     pub(super) fn check_overtakes(&self, want: Want, origin: usize, ask: &LeaseRequest, until: Time) {
-        let waits = |other: &super::play::Waiting| other.origin == origin && is_any(other.want, &other.ask);
+        let waits = |other: &Waiting| other.origin == origin && is_any(other.want, &other.ask);
         let same = self.line.iter().any(waits) && is_any(want, ask);
         assert!(!self.prompt || !same || until <= self.world.now, "{want:?} overtakes the line at {origin}");
     }
