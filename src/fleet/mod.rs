@@ -16,7 +16,7 @@ pub use snapshot::{ExitCounts, OriginSnapshot, OriginTotals, PairSnapshot, Refus
 pub(crate) use waiting::{Reached, State, Turn};
 
 pub use crate::pool::{BlockedSpread, Bounds, Event, ExitBlocks, Reason, Receipt, SpreadVerdict};
-pub(crate) use crate::pool::{Events, Member};
+pub(crate) use crate::pool::{Events, Member, Taken};
 
 use line::Line;
 
@@ -191,20 +191,22 @@ impl Fleet {
         refusal
     }
 
-    /// `amends` is what the same lease reported before.
+    /// `amends` is what of the same lease was taken before. Says whether this is taken.
     #[inline]
     pub(crate) fn report(
         &mut self,
         now: Time,
         receipt: &Receipt,
         evidence: &Evidence,
-        amends: Option<&Evidence>,
-    ) {
+        amends: Option<&Taken>,
+    ) -> bool {
         self.pool.tick(now);
         self.pool.tell_report(now, receipt, evidence, amends.is_some());
-        if self.pool.charge(now, receipt, evidence, amends) {
-            self.measure(now, receipt.at.1, evidence, amends);
+        let taken = self.pool.charge(now, receipt, evidence, amends);
+        if taken {
+            self.measure(now, receipt.at.1, evidence, amends.map(|before| &before.evidence));
         }
+        taken
     }
 
     /// Once per lease: its guard sees to that. `evidence` is what it reported last. Says whether somebody may wait for it.

@@ -16,6 +16,7 @@
 
 use super::Pool;
 use super::Receipt;
+use super::Taken;
 use super::bits::{Bits, Out};
 use super::event::Event;
 use super::exits::{ExitRecord, Source};
@@ -45,15 +46,16 @@ impl Pool {
         now: Time,
         by: &Receipt,
         evidence: &Evidence,
-        amends: Option<&Evidence>,
+        amends: Option<&Taken>,
     ) -> bool {
         if let Some(before) = amends {
-            if !before.outcome.is_ok() && matches!(evidence.outcome, Outcome::Interrupted { .. }) {
+            if !before.evidence.outcome.is_ok() && matches!(evidence.outcome, Outcome::Interrupted { .. }) {
                 return false;
             }
             self.take_back(now, by, before);
         }
-        let settled = self.charge_pair(now, by, evidence);
+        let again = amends.is_some_and(|before| before.evidence.outcome.is_ok());
+        let settled = self.charge_pair(now, by, evidence, again);
         if !settled && !self.charge_parents(now, by, evidence) {
             self.charge_exit(now, by, evidence);
         }
@@ -76,22 +78,24 @@ impl Pool {
         self.events.push(now, Event::Report { lease: by.id.0, exit, origin, outcome, amends });
     }
 
-    fn take_back(&mut self, now: Time, by: &Receipt, before: &Evidence) {
+    fn take_back(&mut self, now: Time, by: &Receipt, before: &Taken) {
         let (exit, origin) = by.at;
+        let Taken { evidence: before, at } = before;
         let Some(record) = self.origins.get_mut(origin) else { return };
         let count = record.counts.of(&before.outcome);
         *count = count.saturating_sub(1);
         self.spreads.take_back(record.spread, now, by.exit, &before.outcome);
         let Some(share) = share(by, &before.outcome) else { return };
-        record.heat.take_back(now, by.sent, share);
+        record.heat.take_back(now, *at, share);
         if let Some(slot) = self.pairs.find(exit, origin) {
-            self.with_pair(slot, |pair| pair.heat.take_back(now, by.sent, share));
+            self.with_pair(slot, |pair| pair.take_back(now, *at, share));
         }
     }
 
-    /// Says whether that was all: most evidence is good, and of an exit that has nothing to be cleared of.
+    /// Says whether that was all: most evidence is good, and of an exit that has nothing to be cleared of. `again`: the attempt
+    /// has been good before.
     #[inline]
-    fn charge_pair(&mut self, now: Time, by: &Receipt, evidence: &Evidence) -> bool {
+    fn charge_pair(&mut self, now: Time, by: &Receipt, evidence: &Evidence, again: bool) -> bool {
         let (exit, origin) = by.at;
         let Some(record) = self.origins.get_mut(origin) else { return false };
         *record.counts.of(&evidence.outcome) += 1;
@@ -130,7 +134,8 @@ impl Pool {
         } else if let Some(slot) = self.pairs.find(exit, origin) {
             self.with_pair(slot, |pair| {
                 pair.heat.add(now, share);
-                if evidence.outcome.is_ok() {
+                // One attempt passes one trial, however often it is said.
+                if evidence.outcome.is_ok() && !again {
                     pair.success(now);
                     if !pair.gate.is_stale(by.sent) {
                         pair.gate.pass(by.id, pair.trials_needed(now));
@@ -289,7 +294,9 @@ fn refuse(
     let rest = match blocked {
         true if burned.doubles => Pair::rest(strikes, burned.first),
         true => burned.first,
-        false => Pair::rest(strikes + 1.0, LIMITED),
+        false if trial => Pair::rest(strikes + 1.0, LIMITED),
+        // However often it was blocked: on top of a hint, or of the lack of one, an exponent idles a fleet.
+        false => LIMITED,
     };
     let share = if blocked { burned.stretch } else { 0.25 };
     let stretch = 1.0 + share * unit(draw(seed, Stream::Cooldown, entity, u64::from(pair.gate.shuts())));

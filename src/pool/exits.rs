@@ -40,7 +40,7 @@ impl Source {
 
 /// Faults in a row that make an exit dead.
 const FAULTS: f32 = 3.0;
-/// Fewer are enough if they hit different origins within half a minute: then it is not the origins.
+/// Fewer are enough if they hit different origins, each within half a minute of the one before: then it is not the origins.
 const FAULTS_APART: f32 = 2.0;
 const APART_WITHIN: Duration = Duration::from_secs(30);
 /// The first rest of a dead exit; doubles up to five minutes.
@@ -69,8 +69,10 @@ pub(crate) struct ExitRecord {
     /// The binding that holds it alone, and until when.
     pub(super) owner: Option<(BindingIx, Time)>,
     faults: f32,
-    last_fault: Option<(OriginIx, Time)>,
+    /// Those of them that came within half a minute each of the one before, and whether they hit different origins.
+    burst: f32,
     apart: bool,
+    last_fault: Option<(OriginIx, Time)>,
     doublings: u32,
     healthy_since: Time,
 }
@@ -95,8 +97,9 @@ impl ExitRecord {
             bound: 0,
             owner: None,
             faults: 0.0,
-            last_fault: None,
+            burst: 0.0,
             apart: false,
+            last_fault: None,
             doublings: 0,
             healthy_since: Time::ZERO,
         }
@@ -108,7 +111,7 @@ impl ExitRecord {
 
     /// A good end: earlier faults were not the exit's.
     pub(super) fn clear_faults(&mut self) {
-        (self.faults, self.last_fault, self.apart) = (0.0, None, false);
+        (self.faults, self.burst, self.apart, self.last_fault) = (0.0, 0.0, false, None);
     }
 
     /// The exit served a trial.
@@ -125,11 +128,15 @@ impl ExitRecord {
         weight: f32,
         trial: bool,
     ) -> Option<Duration> {
-        self.apart |=
-            self.last_fault.is_some_and(|(at, when)| at != origin && now.since(when) <= APART_WITHIN);
+        let near = self.last_fault.filter(|(_, when)| now.since(*when) <= APART_WITHIN);
+        if near.is_none() {
+            (self.burst, self.apart) = (0.0, false);
+        }
+        self.apart |= near.is_some_and(|(at, _)| at != origin);
         self.last_fault = Some((origin, now));
         self.faults += weight;
-        if !trial && self.faults < FAULTS && !(self.apart && self.faults >= FAULTS_APART) {
+        self.burst += weight;
+        if !trial && self.faults < FAULTS && !(self.apart && self.burst >= FAULTS_APART) {
             return None;
         }
         if !trial {

@@ -21,6 +21,8 @@ pub(crate) struct Pair {
     pub(super) exit: ExitIx,
     pub(super) origin: OriginIx,
     pub(super) heat: Heat,
+    /// When the cell was made: it knows of nothing before.
+    made: Time,
     pub(super) gate: Gate,
     /// Its last rest followed a block, so what holds this exit must leave it.
     pub(super) burned: bool,
@@ -44,6 +46,13 @@ impl Pair {
 
     pub(super) fn strikes_now(&self, now: Time) -> f32 {
         self.strikes(now)
+    }
+
+    /// Takes an event back that was counted at `then`, if it was counted here.
+    pub(super) fn take_back(&mut self, now: Time, then: Time, share: f32) {
+        if then >= self.made {
+            self.heat.take_back(now, then, share);
+        }
     }
 
     pub(super) fn success(&mut self, now: Time) {
@@ -114,6 +123,7 @@ impl Pairs {
             exit,
             origin,
             heat: Heat::COLD,
+            made: now,
             gate: Gate::OPEN,
             burned: false,
             paced: false,

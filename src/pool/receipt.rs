@@ -2,11 +2,19 @@
 
 use super::ix::{BindingIx, ExitIx, OriginIx};
 use crate::exit::ExitId;
+use crate::outcome::Evidence;
 use crate::request::Time;
 
 /// Names one lease, for ever.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct LeaseId(pub(crate) u64);
+
+/// A report that was taken, and when: what a later word on the same attempt amends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Taken {
+    pub(crate) evidence: Evidence,
+    pub(crate) at: Time,
+}
 
 /// The proof of a lease. Small and copied freely; a report that comes after the lease has ended goes by it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,7 +3,7 @@
 use super::sync::{AtomicBool, AtomicU64, Mutex, Ordering, get_mut, lock};
 use super::{Attempt, Reason, Receipt, Release, Scheduler};
 use crate::exit::Route;
-use crate::fleet::Grant;
+use crate::fleet::{Grant, Taken};
 use crate::outcome::Evidence;
 use crate::request::Origin;
 use std::time::{Duration, SystemTime};
@@ -29,6 +29,8 @@ pub(super) struct Held {
 #[derive(Clone, Copy)]
 struct Reported {
     evidence: Evidence,
+    /// What was taken of it: the broken body of a refusal is not.
+    taken: Option<Taken>,
     /// Its place among the attempts of the request, if there is a slot that counts them.
     place: Option<u32>,
 }
@@ -60,10 +62,12 @@ impl Held {
             let mut last = lock(&self.last);
             let before = last.map(|reported| reported.evidence);
             let Some(evidence) = judge(before) else { return };
-            let after = self.scheduler.report(&self.receipt, &evidence, before.as_ref());
+            let amends = last.and_then(|reported| reported.taken);
+            let (after, at) = self.scheduler.report(&self.receipt, &evidence, amends.as_ref());
+            let taken = at.map_or(amends, |at| Some(Taken { evidence, at }));
             let place = last.and_then(|reported| reported.place);
             let place = self.attempt.as_ref().map(|attempt| attempt.note(place, self.receipt, evidence));
-            *last = Some(Reported { evidence, place });
+            *last = Some(Reported { evidence, taken, place });
             after
         };
         self.scheduler.finish(after);

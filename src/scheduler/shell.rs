@@ -6,7 +6,7 @@ use super::sync::{Mutex, MutexGuard, lock};
 use super::wakers::{Wakers, wake};
 use super::{Acquire, Builder, Lease, Operator, Snapshot, Until};
 use crate::error::LeaseError;
-use crate::fleet::{Fleet, FleetConfig, Receipt, Refusal, Release, RetryAsk, State};
+use crate::fleet::{Fleet, FleetConfig, Receipt, Refusal, Release, RetryAsk, State, Taken};
 use crate::outcome::Evidence;
 use crate::request::{LeaseRequest, Origin, Time};
 use crate::verdict::Verdict;
@@ -166,12 +166,18 @@ impl Scheduler {
         guarded.fleet.snapshot(self.now())
     }
 
+    /// Says when it was taken, if it was.
     #[inline]
-    pub(super) fn report(&self, receipt: &Receipt, evidence: &Evidence, amends: Option<&Evidence>) -> After {
+    pub(super) fn report(
+        &self,
+        receipt: &Receipt,
+        evidence: &Evidence,
+        amends: Option<&Taken>,
+    ) -> (After, Option<Time>) {
         let mut guarded = self.guarded();
         let now = self.now();
-        guarded.fleet.report(now, receipt, evidence, amends);
-        after(guarded, now)
+        let taken = guarded.fleet.report(now, receipt, evidence, amends);
+        (after(guarded, now), taken.then_some(now))
     }
 
     /// One verb of the fleet. Who may go now is woken, and what has happened is told, after the lock is released.

@@ -172,15 +172,15 @@ fn live(dice: &mut Dice) -> World {
             3 | 4 if !out.is_empty() => {
                 let grant = &out[dice.roll(out.len())];
                 let evidence = evidence(dice);
-                let before = world.said.insert(grant.receipt.id, evidence);
-                world.fleet.report(world.now, &grant.receipt, &evidence, before.as_ref());
+                world.report(&grant.clone(), evidence);
             }
             5 if !out.is_empty() => {
                 let grant = out.swap_remove(dice.roll(out.len()));
                 let after = secs(dice.roll(20) as u64);
                 let how = dice.of(&[Release::Done, Release::NotAttempted, Release::Dropped { after }]);
                 let said = world.said.get(&grant.receipt.id).copied();
-                world.fleet.release(&grant.receipt, how, said.as_ref());
+                let last = said.map(|said| said.evidence);
+                world.fleet.release(&grant.receipt, how, last.as_ref());
                 // A late word on an old lease.
                 let late = evidence(dice);
                 world.fleet.report(world.now, &grant.receipt, &late, said.as_ref());

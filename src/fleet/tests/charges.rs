@@ -191,7 +191,8 @@ fn a_parser_may_say_later_that_a_page_was_a_block() {
     let grant = world.lease(&LeaseRequest::per_request());
     world.finish(&grant, Outcome::Ok);
     world.pass(secs(1));
-    world.fleet.report(world.now, &grant.receipt, &Evidence::of(BLOCKED), Some(&Evidence::of(Outcome::Ok)));
+    let ok = Taken { evidence: Evidence::of(Outcome::Ok), at: world.now };
+    world.fleet.report(world.now, &grant.receipt, &Evidence::of(BLOCKED), Some(&ok));
     let snapshot = world.snapshot();
     assert_eq!((snapshot.outcomes.ok, snapshot.outcomes.blocked), (0, 1));
     assert_eq!(snapshot.hottest[0].exit, grant.receipt.exit);

@@ -173,6 +173,18 @@ fn a_limited_pair_rests_a_second_and_longer_only_if_the_first_try_fails() {
 }
 
 #[test]
+fn a_limit_rests_no_longer_for_blocks_of_before() {
+    let mut world = World::of(2);
+    world.once(&held(), BLOCKED);
+    world.pass(secs(38)).once(&held(), BLOCKED);
+    world.pass(secs(75));
+    (0..3).for_each(|_| assert!(world.once(&held(), Outcome::Ok).trial));
+    assert!(!world.once(&held(), limited(None)).trial);
+    let Err(Refusal::NoUsableExit { retry_at, .. }) = world.at("a.test", &held()) else { panic!("it rests") };
+    assert!(retry_at.since(world.now) <= Duration::from_millis(1_250), "a second and a quarter at most");
+}
+
+#[test]
 fn a21_c06_c08_an_exit_is_dead_after_three_faults_in_a_row_for_every_origin() {
     let mut world = World::of(2);
     for _ in 0..2 {
@@ -212,6 +224,26 @@ fn c08_two_faults_are_enough_at_different_origins_within_half_a_minute() {
         world.finish(&other, REFUSED);
         assert_eq!(world.snapshot().exits.dead, dead, "{gap} s apart");
     }
+}
+
+#[test]
+fn faults_of_long_ago_at_another_origin_are_no_burst() {
+    let mut world = World::of(2);
+    let exit = world.once(&held(), Outcome::Ok).receipt.exit;
+    let elsewhere = world.through("b.test", exit);
+    world.finish(&elsewhere, Outcome::Ok);
+    let half = Outcome::Interrupted { phase: Phase::Head };
+    let faulty = |world: &mut World, origin: &str, outcome: Outcome| {
+        let grant = world.at(origin, &held()).unwrap();
+        assert_eq!(grant.receipt.exit, exit);
+        world.finish(&grant, outcome);
+        world.snapshot().exits.dead
+    };
+    assert_eq!(faulty(&mut world, "a.test", half), 0);
+    assert_eq!(faulty(&mut world, "b.test", half), 0);
+    world.pass(secs(31));
+    assert_eq!(faulty(&mut world, "a.test", REFUSED), 0, "two in all, of which one is of this half minute");
+    assert_eq!(faulty(&mut world, "a.test", REFUSED), 1, "three in all");
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! The fleet by its verbs, in virtual time.
 
 mod alarm;
+mod amendments;
 mod article;
 mod bounds;
 mod chaos;
 mod charges;
 mod choice;
+mod clock;
 mod domains;
 mod figures;
 mod gates;
@@ -13,6 +15,7 @@ mod gateways;
 mod groups;
 mod holding;
 mod line;
+mod model;
 mod pool_of_one;
 mod replay;
 mod retries;
@@ -62,7 +65,7 @@ pub(super) struct World {
     pub(super) fleet: Fleet,
     pub(super) now: Time,
     /// What each lease reported last.
-    pub(super) said: HashMap<LeaseId, Evidence>,
+    pub(super) said: HashMap<LeaseId, Taken>,
 }
 
 impl World {
@@ -101,14 +104,16 @@ impl World {
     }
 
     pub(super) fn report(&mut self, grant: &Grant, outcome: impl Into<Evidence>) {
-        let evidence = outcome.into();
-        let before = self.said.insert(grant.receipt.id, evidence);
-        self.fleet.report(self.now, &grant.receipt, &evidence, before.as_ref());
+        let (evidence, id, at) = (outcome.into(), grant.receipt.id, self.now);
+        let before = self.said.get(&id).copied();
+        if self.fleet.report(at, &grant.receipt, &evidence, before.as_ref()) {
+            self.said.insert(id, Taken { evidence, at });
+        }
     }
 
     pub(super) fn end(&mut self, grant: &Grant) {
         let said = self.said.remove(&grant.receipt.id);
-        self.fleet.release(&grant.receipt, Release::Done, said.as_ref());
+        self.fleet.release(&grant.receipt, Release::Done, said.map(|said| said.evidence).as_ref());
     }
 
     pub(super) fn finish(&mut self, grant: &Grant, outcome: impl Into<Evidence>) {

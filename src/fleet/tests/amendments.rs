@@ -1,0 +1,58 @@
+//! A later word on an attempt takes the earlier one back, whole and once.
+
+use super::*;
+
+#[test]
+fn what_is_taken_back_weighs_as_it_was_counted_and_not_as_it_was_sent() {
+    let mut world = World::of(1);
+    let grant = world.lease(&LeaseRequest::per_request());
+    // The head takes a minute; the body breaks at once.
+    world.pass(secs(60)).report(&grant, Outcome::Ok);
+    world.report(&grant, Outcome::Interrupted { phase: Phase::Body });
+    let heat = world.snapshot().origins[0].heat;
+    assert!((heat - 0.05).abs() < 1e-6, "as if nothing were known: {heat}");
+}
+
+#[test]
+fn a_pair_takes_nothing_back_that_it_has_not_counted() {
+    let mut world = World::of(2);
+    let grant = world.lease(&held());
+    world.report(&grant, Outcome::Ok);
+    world.pass(secs(1));
+    world.once(&held(), limited(None));
+    world.pass(secs(2));
+    world.once(&held(), Outcome::Ok);
+    let before = world.snapshot().hottest[0].heat;
+    world.report(&grant, Outcome::Interrupted { phase: Phase::Body });
+    let after = world.snapshot().hottest[0].heat;
+    // The prior alone has changed, by one good answer in eleven.
+    assert!((after - before).abs() < 0.02, "{before}, then {after}");
+}
+
+#[test]
+fn an_attempt_passes_one_trial_however_often_it_is_said() {
+    let mut world = World::of(2);
+    for _ in 0..2 {
+        world.once(&held(), BLOCKED);
+        world.pass(secs(75));
+    }
+    let trial = world.lease(&held());
+    (0..3).for_each(|_| world.report(&trial, Outcome::Ok));
+    world.end(&trial);
+    for _ in 0..2 {
+        let trial = world.once(&held(), Outcome::Ok);
+        assert!(trial.trial, "three trials in a row must pass");
+    }
+    assert!(!world.lease(&held()).trial);
+}
+
+#[test]
+fn what_was_not_taken_is_not_taken_back() {
+    let mut world = World::of(1);
+    let grant = world.lease(&LeaseRequest::per_request());
+    world.report(&grant, BLOCKED);
+    world.report(&grant, Outcome::Interrupted { phase: Phase::Body });
+    world.report(&grant, Outcome::Ok);
+    let outcomes = world.snapshot().outcomes;
+    assert_eq!((outcomes.ok, outcomes.total()), (1, 1), "{outcomes:?}");
+}

@@ -1,0 +1,365 @@
+//! What a report costs whom, by the tables of the documents.
+
+use super::gate::Gate;
+use super::heat::Seen as Counted;
+use super::reference::{LeaseNo, Pair, State, Told};
+use crate::outcome::{AuthReason, Evidence, Outcome, Phase, Seen};
+
+const SECOND: u64 = 1_000_000_000;
+const HOUR: u64 = 3_600 * SECOND;
+
+/// How bad an outcome is for the heat of a pair.
+fn share(charged: bool, outcome: &Outcome) -> Option<f64> {
+    match outcome {
+        Outcome::Ok => Some(0.0),
+        Outcome::RateLimited { .. } => Some(1.0),
+        Outcome::Blocked { .. } => charged.then_some(1.0),
+        Outcome::OriginError { .. } => Some(0.25),
+        _ => None,
+    }
+}
+
+fn hint(said: &Evidence) -> u64 {
+    said.retry_after.map_or(0, |hint| u64::try_from(hint.wait().as_nanos()).unwrap()).min(HOUR)
+}
+
+/// The last usable exit of a list rests an eighth, a second at least.
+fn paced(rest: f64, last: bool) -> f64 {
+    if last { (rest / 8.0).max(1.0) } else { rest }
+}
+
+/// That the rest was as long as it should be: from `least` to `most` seconds, but for what an f32 rounds.
+fn check(what: &str, now: u64, until: u64, least: f64, most: f64) {
+    #[allow(clippy::cast_precision_loss, reason = "rests are hours at most")]
+    let rest = (until - now) as f64 / 1e9;
+    let close = rest >= least * (1.0 - 1e-5) - 1e-6 && rest <= most * (1.0 + 1e-5) + 1e-6;
+    assert!(close, "{what}: rests {rest} s and not {least} to {most}");
+}
+
+#[allow(clippy::cast_precision_loss, reason = "hints are hours at most")]
+fn seconds(nanos: u64) -> f64 {
+    nanos as f64 / 1e9
+}
+
+impl State {
+    pub(super) fn report(&mut self, no: LeaseNo, said: &Evidence, taken: bool, told: &Told) {
+        let (mut told, before) = (told.clone(), self.leases[&no].counted);
+        // A refusal is not made less by a broken body.
+        let broken = matches!(said.outcome, Outcome::Interrupted { .. });
+        let counts = !before.is_some_and(|(before, _)| broken && !before.outcome.is_ok());
+        assert_eq!(taken, counts, "{no:?} says {said:?} after {before:?}");
+        if counts {
+            if let Some((before, at)) = before {
+                self.take_back(no, &before, at);
+            }
+            self.leases.get_mut(&no).unwrap().counted = Some((*said, self.now));
+            self.charge_pair(no, said, before.is_some_and(|(before, _)| before.outcome.is_ok()), &mut told);
+            if !self.charge_shared(no, said, &mut told) {
+                self.charge_exit(no, said, &mut told);
+            }
+        }
+        assert_eq!(told, Told::default(), "told without a cause at {}, after {no:?} said {said:?}", self.now);
+    }
+
+    fn take_back(&mut self, no: LeaseNo, before: &Evidence, at: u64) {
+        let lease = self.leases[&no].clone();
+        let now = self.now;
+        let site = &mut self.sites[lease.is.origin];
+        *site.counts.of(&before.outcome) -= 1;
+        let Some(share) = share(lease.is.charged, &before.outcome) else { return };
+        let back = Counted { at: now, share, counted: Some(at) };
+        site.seen.push(back);
+        if let Some(pair) = self.pairs.get_mut(&(lease.is.exit, lease.is.origin)) {
+            // Its cell may be younger than the report.
+            if pair.seen.first().is_some_and(|first| first.at <= at) {
+                pair.seen.push(back);
+            }
+        }
+    }
+
+    /// `again`: the attempt has been good before, and is one unit of evidence.
+    fn charge_pair(&mut self, no: LeaseNo, said: &Evidence, again: bool, told: &mut Told) {
+        let (now, lease, known) = (self.now, self.leases[&no].clone(), self.is_known(no));
+        let (exit, origin) = (lease.is.exit, lease.is.origin);
+        let site = &mut self.sites[origin];
+        *site.counts.of(&said.outcome) += 1;
+        let Some(share) = share(lease.is.charged, &said.outcome) else { return };
+        let counted = Counted { at: now, share, counted: None };
+        site.seen.push(counted);
+        if !known {
+            return;
+        }
+        if exit >= self.layout.listed {
+            site.seen_behind.push(counted);
+        }
+        if matches!(said.outcome, Outcome::RateLimited { .. } | Outcome::Blocked { .. }) {
+            return self.refuse(no, said, counted, told);
+        }
+        let Some(pair) = self.pairs.get_mut(&(exit, origin)) else { return };
+        pair.seen.push(counted);
+        if said.outcome.is_ok() {
+            pair.succeed(now, no, lease.sent, again);
+        }
+    }
+
+    /// The origin refuses an exit: the pair rests.
+    fn refuse(&mut self, no: LeaseNo, said: &Evidence, counted: Counted, told: &mut Told) {
+        let (now, lease) = (self.now, self.leases[&no].clone());
+        let (exit, origin) = (lease.is.exit, lease.is.origin);
+        let last = self.is_last(exit, Some(origin));
+        let pair = self.pairs.entry((exit, origin)).or_insert_with(Pair::new);
+        pair.seen.push(counted);
+        let at = told.rests.iter().position(|(token, at, _)| *token == lease.is.token && *at == Some(origin));
+        let until = at.map(|at| told.rests.remove(at).2);
+        let (blocked, hint) = (matches!(said.outcome, Outcome::Blocked { .. }), hint(said));
+        let burned = if pair.gate.is_old(lease.sent) {
+            if pair.gate.rests(now).is_some() {
+                pair.gate.lengthen(now, now.saturating_add(hint));
+            } else if hint > 0 {
+                pair.gate.shut(now, now.saturating_add(hint));
+            }
+            blocked && !pair.paced
+        } else {
+            let trial = !pair.gate.is_open();
+            if blocked || trial {
+                (pair.strikes, pair.struck, pair.in_a_row) = (pair.strikes_at(now) + 1.0, now, 0);
+            }
+            let strikes = pair.strikes_at(now);
+            let rest = match (blocked, trial) {
+                (true, _) => (30.0 * (strikes - 1.0).max(0.0).exp2()).min(3_600.0),
+                (false, true) => strikes.exp2().min(3_600.0),
+                (false, false) => 1.0,
+            };
+            let least = paced(rest, last).max(seconds(hint));
+            let until = until.expect("a refusal that is news makes a pair rest, and is told");
+            check("a pair", now, until, least, least * 1.25);
+            assert!(until >= now.saturating_add(hint), "a hint is shortened");
+            pair.gate.shut(now, until);
+            (pair.burned, pair.paced) = (blocked && !last, last);
+            pair.burned
+        };
+        let rests = self.pairs[&(exit, origin)].gate.rests(now);
+        assert_eq!(rests, until, "what is told is how long it rests");
+        if burned {
+            self.renew(exit);
+        }
+    }
+
+    /// A slot has another token after each loss.
+    fn renew(&mut self, exit: usize) {
+        if exit >= self.layout.listed {
+            self.exits[exit].tokens += 1;
+        }
+    }
+
+    /// What the exit shares with others. Says whether that was all.
+    fn charge_shared(&mut self, no: LeaseNo, said: &Evidence, told: &mut Told) -> bool {
+        if said.login_accepted {
+            self.accept(no, told);
+        }
+        let parent = self.layout.parent(self.leases[&no].is.exit);
+        match said.outcome {
+            Outcome::AuthError { reason: AuthReason::Capacity } | Outcome::GatewayOverloaded { .. } => {
+                self.hold(no, hint(said), (0.25, 15.0), told);
+                true
+            }
+            Outcome::AuthError { reason } => {
+                self.refuse_login(no, reason, told);
+                true
+            }
+            Outcome::ProxyError { phase: Phase::ExitDns | Phase::ExitTcp } if !said.blameless => {
+                self.cannot_connect(no, told)
+            }
+            _ => {
+                let answered = matches!(said.outcome, Outcome::TargetDenied | Outcome::TargetUnreachable);
+                if answered || said.seen == Seen::Seen {
+                    let (now, sent) = (self.now, self.leases[&no].sent);
+                    let address = &mut self.addresses[parent];
+                    address.faults = 0;
+                    if !address.gate.is_old(sent) {
+                        address.gate.pass(now, no, 1);
+                        address.doublings = 0;
+                    }
+                }
+                false
+            }
+        }
+    }
+
+    /// Several exits stand behind one address: to connect is its part.
+    fn cannot_connect(&mut self, no: LeaseNo, told: &mut Told) -> bool {
+        let lease = &self.leases[&no];
+        if lease.is.exit < self.layout.listed {
+            return false;
+        }
+        let address = &mut self.addresses[self.layout.listed];
+        if !address.gate.is_old(lease.sent) {
+            address.faults += 1;
+            if address.faults >= 3 || !address.gate.is_open() {
+                self.hold(no, 0, (5.0, 60.0), told);
+            }
+        }
+        true
+    }
+
+    fn hold(&mut self, no: LeaseNo, hint: u64, (first, most): (f64, f64), told: &mut Told) {
+        let (now, lease) = (self.now, &self.leases[&no]);
+        let address = &mut self.addresses[self.layout.parent(lease.is.exit)];
+        if address.gate.is_old(lease.sent) {
+            return address.gate.lengthen(now, now.saturating_add(hint));
+        }
+        let rest = (first * f64::from(address.doublings.min(10)).exp2()).min(most);
+        let least = rest.max(seconds(hint));
+        let until = told.held.pop().expect("a gateway that is held is told");
+        check("a gateway", now, until, least, least * 1.25);
+        address.gate.shut(now, until);
+        (address.doublings, address.faults) = (address.doublings + 1, 0);
+    }
+
+    fn refuse_login(&mut self, no: LeaseNo, reason: AuthReason, told: &mut Told) {
+        let (now, lease) = (self.now, &self.leases[&no]);
+        let login = &mut self.logins[self.layout.parent(lease.is.exit)];
+        if login.gate.is_old(lease.sent) {
+            return;
+        }
+        // One that was accepted within 10 s is doubted after five in a row, and stops after eight; else after one, and two.
+        let stray = login.gate.is_doubted(now) && (5..7).contains(&login.in_a_row);
+        if login.gate.is_open() || stray {
+            login.in_a_row += 1;
+            login.refused.push((no, now));
+            let proven = login.accepted.is_some_and(|at| now.saturating_sub(at) <= 10 * SECOND);
+            if login.gate.is_open() && (!proven || login.in_a_row >= 5) {
+                login.gate.doubt(now);
+            }
+            return;
+        }
+        let minutes = 60 * SECOND * (1 << login.doublings.min(4));
+        let quota = now.saturating_add(minutes.min(900 * SECOND));
+        login.gate.shut(now, if reason == AuthReason::Quota { quota } else { u64::MAX });
+        (login.doublings, login.in_a_row) = (login.doublings + 1, 0);
+        login.refused.clear();
+        told.stopped = told.stopped.checked_sub(1).expect("a login that stops is told");
+    }
+
+    fn accept(&mut self, no: LeaseNo, told: &mut Told) {
+        let (now, lease) = (self.now, self.leases[&no].clone());
+        let login = &mut self.logins[self.layout.parent(lease.is.exit)];
+        if login.gate.is_old(lease.sent) {
+            return;
+        }
+        if !login.gate.is_open() {
+            login.gate.pass(now, no, 1);
+            login.doublings = 0;
+            told.resumed = told.resumed.checked_sub(1).expect("a login that is cleared is told");
+        }
+        (login.accepted, login.in_a_row) = (Some(now), 0);
+        let all = std::mem::take(&mut login.refused);
+        let (strays, later): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, at)| *at <= lease.sent);
+        login.refused = later;
+        // The login is right: each refusal was half a fault of its exit.
+        for (stray, _) in strays {
+            if self.is_known(stray) && self.exits[self.leases[&stray].is.exit].gate.is_open() {
+                self.fault(stray, 0.5, told);
+            }
+        }
+    }
+
+    fn charge_exit(&mut self, no: LeaseNo, said: &Evidence, told: &mut Told) {
+        if said.blameless || !self.is_known(no) {
+            return;
+        }
+        let (now, lease) = (self.now, self.leases[&no].clone());
+        // The attempt may have been the first of its nanosecond to come after.
+        let worked = |at: u64| now.saturating_sub(at) <= 60 * SECOND + 1;
+        let witness = self.sites[lease.is.origin].worked.is_some_and(worked);
+        let doubtful = match said.outcome {
+            Outcome::ProxyError { phase: Phase::OriginTls } | Outcome::Interrupted { .. } => true,
+            Outcome::OriginError { .. } => said.seen != Seen::Seen,
+            _ => false,
+        };
+        if doubtful {
+            if witness {
+                self.fault(no, 0.5, told);
+            }
+        } else if matches!(said.outcome, Outcome::ProxyError { .. }) {
+            self.fault(no, 1.0, told);
+        } else if said.seen == Seen::Seen {
+            let exit = &mut self.exits[lease.is.exit];
+            if !exit.gate.is_open() && !exit.gate.is_old(lease.sent) {
+                exit.gate.pass(now, no, 1);
+                exit.healthy_since = now;
+                exit.faults.clear();
+            }
+        }
+    }
+
+    fn fault(&mut self, no: LeaseNo, weight: f64, told: &mut Told) {
+        let (now, lease) = (self.now, self.leases[&no].clone());
+        let last = self.is_last(lease.is.exit, None);
+        let exit = &mut self.exits[lease.is.exit];
+        if exit.gate.is_old(lease.sent) {
+            return;
+        }
+        exit.faults.push((now, lease.is.origin, weight));
+        if exit.gate.is_open() && !is_dead(&exit.faults) {
+            return;
+        }
+        if exit.gate.is_open() {
+            let minutes = now.saturating_sub(exit.healthy_since) / (60 * SECOND);
+            exit.doublings = exit.doublings.saturating_sub(u32::try_from(minutes).unwrap_or(u32::MAX));
+        }
+        let rest = (5.0 * f64::from(exit.doublings).exp2()).min(300.0);
+        exit.doublings = (exit.doublings + 1).min(10);
+        exit.faults.clear();
+        let found = told.rests.iter().position(|(id, at, _)| *id == lease.is.token && at.is_none());
+        let until = told.rests.remove(found.expect("an exit that dies is told")).2;
+        check("a dead exit", now, until, paced(0.9 * rest, last), paced(1.1 * rest, last));
+        exit.gate.shut(now, until);
+        self.renew(lease.is.exit);
+    }
+}
+
+/// Three in a row, or two at different origins of which each is within 30 s of the one before.
+fn is_dead(faults: &[(u64, usize, f64)]) -> bool {
+    let all: f64 = faults.iter().map(|(_, _, weight)| weight).sum();
+    let near = (1..faults.len()).rev().take_while(|at| faults[*at].0 - faults[at - 1].0 <= 30 * SECOND);
+    let first = near.last().map_or(faults.len() - 1, |at| at - 1);
+    let burst = &faults[first..];
+    let sum: f64 = burst.iter().map(|(_, _, weight)| weight).sum();
+    let apart = burst.iter().any(|(_, origin, _)| *origin != burst[0].1);
+    all >= 3.0 || (apart && sum >= 2.0)
+}
+
+impl Pair {
+    fn new() -> Self {
+        Self {
+            gate: Gate::OPEN,
+            seen: Vec::new(),
+            strikes: 0.0,
+            struck: 0,
+            in_a_row: 0,
+            burned: false,
+            paced: false,
+        }
+    }
+
+    /// Strikes halve in half an hour.
+    fn strikes_at(&self, now: u64) -> f64 {
+        self.strikes * (-seconds(now.saturating_sub(self.struck)) / 1_800.0).exp2()
+    }
+
+    /// 20 in a row forgive a strike.
+    fn succeed(&mut self, now: u64, no: LeaseNo, sent: u64, again: bool) {
+        if again {
+            return;
+        }
+        self.in_a_row += 1;
+        if self.in_a_row == 20 {
+            (self.strikes, self.struck, self.in_a_row) = ((self.strikes_at(now) - 1.0).max(0.0), now, 0);
+        }
+        if !self.gate.is_old(sent) {
+            let careful = !self.paced && self.strikes_at(now) >= 1.5;
+            self.gate.pass(now, no, if careful { 3 } else { 1 });
+        }
+    }
+}
