@@ -1,4 +1,4 @@
-//! An account that keeps its address, and a service that answers for its exits.
+//! An account that keeps its address, a service that answers for its exits, and a client of another crate.
 
 use crate::built::example;
 use std::process::Command;
@@ -33,4 +33,19 @@ fn a_service_answers_for_its_exits_and_a_partner_sees_one_address() {
         "{said}"
     );
     assert!(said.contains("drained          503 Service Unavailable: the fleet is drained"), "{said}");
+}
+
+/// What the environment says of proxies is not asked: it would lead everything past the exits.
+#[test]
+fn reqwest_fetches_through_exits_and_ignores_the_environment() {
+    let output = Command::new(example("from_reqwest"))
+        .env("NO_PROXY", "*")
+        .env("HTTPS_PROXY", "http://127.0.0.1:1")
+        .output()
+        .expect("the program runs");
+    let said = String::from_utf8(output.stdout).expect("text");
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    let pages: Vec<_> = said.lines().filter(|line| line.contains(" 200 OK through ")).collect();
+    assert_eq!(pages.len(), 10, "{said}");
+    assert!(pages.iter().any(|line| !line.ends_with("after 1 attempt(s)")), "a bad exit was met: {said}");
 }
