@@ -13,7 +13,7 @@
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let clients = PerExit::new(|route| {
 //!     let proxy = route.url(); // what `reqwest::Proxy::all` takes, say
-//!     Ok(service_fn(move |_: Request<String>| {
+//!     Ok(service_fn(move |_: Request<_>| {
 //!         let page = format!("fetched through {proxy}");
 //!         async move { Ok::<_, std::io::Error>(Response::new(page)) }
 //!     }))
@@ -36,7 +36,8 @@
 //! unknown with which client is in the table there.
 //!
 //! # Clients that are no tower service
-//! `tower::service_fn` makes one of any async function of a request; it has to give an [`http::Response`].
+//! `tower::service_fn` makes one of any async function of a request; it has to give an [`http::Response`]. Inside the layers
+//! the request's body is a [`ReplayBody`](crate::retry::ReplayBody) of the caller's.
 
 mod clients;
 mod error;
