@@ -19,8 +19,8 @@ use tower::{Service, ServiceExt as _};
 /// How many clients are kept unless [`PerExit::max_clients`] says otherwise.
 const MAX_CLIENTS: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
 
-/// One client of any kind per exit. It goes inside the three layers, where [`ExitClient`](crate::client::ExitClient) would, and takes the
-/// exit from the request's [`Route`] extension; a request without one is refused.
+/// One client of any kind per exit. It goes inside the three layers, where [`ExitClient`](crate::client::ExitClient) would,
+/// and takes the exit from the request's [`Route`] extension; a request without one is refused.
 ///
 /// What it keeps is shared by its clones, and found by the whole route, login included: a new password never rides a
 /// client that was made with the old one, and takes its place. Where each connection leads to another address
@@ -58,8 +58,8 @@ where
 }
 
 impl<S, F> PerExit<S, F> {
-    /// Most clients that are kept; 256 by default. The one that was used least recently goes first, with its idle connections;
-    /// requests that use it then run to their end. It begins with none: clones made before keep theirs.
+    /// Most clients that are kept; 256 by default. The one that was used least recently goes first, with its idle
+    /// connections; requests that use it then run to their end. It begins with none: clones made before keep theirs.
     ///
     /// A bound is needed because tokens of a gateway have no end: a million kept clients of hyper-util are 1.3 GB before the
     /// first socket, and one of reqwest with TLS is about 100 kB. It should be above the number of exits that are in use at
@@ -69,8 +69,9 @@ impl<S, F> PerExit<S, F> {
         Self { clients: shared(max), ..self }
     }
 
-    /// Forgets the client of an exit, whatever its login, so that its idle connections close; whether there was one. For an exit that is
-    /// burned or taken out of the pool. Requests that use it, or are making it, are not disturbed.
+    /// Forgets the client of an exit, whatever its login, so that its idle connections close; whether there was one. For an
+    /// exit that is burned or taken out of the pool. Requests that use it, or are making it, are not disturbed: one that is
+    /// being made is kept.
     #[expect(clippy::must_use_candidate, reason = "it acts")]
     pub fn evict(&self, exit: ExitId) -> bool {
         // Dropped after the lock.
