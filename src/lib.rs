@@ -13,6 +13,7 @@ mod fleet;
 pub mod lab;
 pub mod lease;
 pub mod outcome;
+pub mod per_exit;
 mod pool;
 #[cfg(feature = "tower-http")]
 pub mod redirect;
@@ -32,6 +33,7 @@ pub use error::{ConfigError, Error, LeaseError, Next};
 pub use exit::{Exit, ExitId, ExitList, Gateway};
 pub use lease::LeaseLayer;
 pub use outcome::Outcome;
+pub use per_exit::PerExit;
 pub use request::{Affinity, Granularity, LeaseRequest, OnLoss, Scope};
 pub use retry::ExitAwareRetryLayer;
 pub use scheduler::{Lease, LeaseHandle, Scheduler, Served};

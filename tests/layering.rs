@@ -30,6 +30,7 @@ const MAY: &[(&str, &[&str])] = &[
     ("trace", &["error", "outcome", "scheduler"]),
     // The wire: knows routes and phases. Only the boxed whole knows a scheduler.
     ("client", &["body", "error", "exit", "outcome"]),
+    ("per_exit", &["error", "exit", "outcome"]),
     ("client/egress", &["body", "classify", "client", "error", "scheduler", "stack"]),
     // The misbehaving world: uses the crate, never the reverse.
     ("lab", &["error", "exit", "outcome"]),

@@ -1,12 +1,11 @@
 //! Establishing a connection: name, TCP, tunnel, TLS, with one deadline over all of it.
 
 use super::connection::Connection;
-use super::machine;
 use super::target::Target;
 use super::tls::Tls;
 use super::tunnel::{self, NotOpened};
 use crate::exit::{Route, Via};
-use crate::outcome::{Failure, Phase, Seen};
+use crate::outcome::{Failure, Phase, Seen, machine};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;

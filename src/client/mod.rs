@@ -40,7 +40,6 @@ mod dial;
 mod egress;
 mod error;
 mod idle;
-mod machine;
 mod prefixed;
 mod service;
 mod target;

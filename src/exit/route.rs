@@ -73,6 +73,24 @@ impl Route {
         self.0.port
     }
 
+    /// The proxy's URL without its login, as clients of other crates take it.
+    ///
+    /// ```
+    /// let exit = tower_egress::Exit::parse("http://user:secret@[2001:db8::7]:8080")?;
+    /// assert_eq!(exit.route().url(), "http://[2001:db8::7]:8080");
+    /// # Ok::<(), tower_egress::ConfigError>(())
+    /// ```
+    #[must_use]
+    pub fn url(&self) -> String {
+        let (scheme, host, port) = (self.via().scheme(), self.host(), self.port());
+        // No name has a colon in it.
+        if host.contains(':') {
+            format!("{scheme}://[{host}]:{port}")
+        } else {
+            format!("{scheme}://{host}:{port}")
+        }
+    }
+
     /// Whether each connection leaves through another address, so that none may be used again.
     #[must_use]
     pub fn is_fresh(&self) -> bool {

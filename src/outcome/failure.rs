@@ -1,10 +1,11 @@
 //! How a client says in which phase an attempt broke.
 
-use super::Seen;
+use super::{Seen, machine};
 use bytes::Bytes;
 use http::Response;
 use std::error::Error;
 use std::fmt;
+use std::io;
 
 /// The phase of an exchange.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -80,6 +81,33 @@ impl Failure {
         Self(Box::new(inner))
     }
 
+    /// What an error proves whose client says only that it did not connect (`is_connect()` of hyper-util and reqwest): the
+    /// request was not sent. Whose fault that is, the system's error in its chain tells, if there is one: the exit was not
+    /// reached ([`Phase::ExitTcp`]), or this machine could not try ([blameless](Self::is_blameless)). Anything else may be
+    /// the exit's or the origin's, a refused tunnel as well as TLS, and counts as [`Phase::OriginTls`], which charges the
+    /// exit only if the origin works for others.
+    ///
+    /// ```
+    /// use std::io::{Error, ErrorKind};
+    /// use tower_egress::outcome::{Failure, Phase};
+    ///
+    /// assert_eq!(Failure::not_connected(Error::from(ErrorKind::ConnectionRefused)).phase(), Phase::ExitTcp);
+    /// assert_eq!(Failure::not_connected("unsuccessful tunnel").phase(), Phase::OriginTls);
+    /// ```
+    #[must_use]
+    pub fn not_connected(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        let source = source.into();
+        let causes = || std::iter::successors(Some(&*source as &dyn Error), |error| (*error).source());
+        let mut system = causes().filter_map(|error| error.downcast_ref::<io::Error>());
+        let blameless = system.clone().any(machine::failed);
+        let phase = if blameless || system.any(|error| is_out_of_reach(error.kind())) {
+            Phase::ExitTcp
+        } else {
+            Phase::OriginTls
+        };
+        Self::new(phase, Seen::Never).blameless(blameless).because(source)
+    }
+
     /// The phase ran out of time.
     #[must_use]
     pub fn timed_out(mut self) -> Self {
@@ -151,6 +179,12 @@ impl Failure {
     pub fn refusal(&self) -> Option<&Response<Bytes>> {
         self.0.refusal.as_ref()
     }
+}
+
+/// What only the first hop can say. A reset may come from any of them.
+const fn is_out_of_reach(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{ConnectionRefused, HostUnreachable, NetworkUnreachable, TimedOut};
+    matches!(kind, ConnectionRefused | HostUnreachable | NetworkUnreachable | TimedOut)
 }
 
 impl fmt::Debug for Failure {

@@ -15,6 +15,7 @@ mod connection;
 mod counts;
 mod evidence;
 mod failure;
+pub(crate) mod machine;
 mod multiplier;
 mod retry_after;
 

@@ -104,3 +104,22 @@ fn a_failure_prints_no_word_of_the_proxy() {
     assert_eq!(failure.to_string(), "tunnel refused by the proxy with 407");
     assert!(!format!("{failure:?}").contains("secret"));
 }
+
+#[test]
+fn what_did_not_connect_blames_the_exit_only_if_the_system_says_so() {
+    use std::io::{Error, ErrorKind};
+    let told = |error: Error| {
+        // As a client wraps it.
+        let wrapped = Failure::new(Phase::Head, Seen::Unknown).because(error);
+        let failure = Failure::not_connected(wrapped);
+        assert_eq!(failure.seen(), Seen::Never);
+        (failure.phase(), failure.is_blameless())
+    };
+    for kind in [ErrorKind::ConnectionRefused, ErrorKind::TimedOut, ErrorKind::HostUnreachable] {
+        assert_eq!(told(kind.into()), (Phase::ExitTcp, false), "{kind}");
+    }
+    for kind in [ErrorKind::ConnectionReset, ErrorKind::UnexpectedEof, ErrorKind::Other] {
+        assert_eq!(told(kind.into()), (Phase::OriginTls, false), "{kind}");
+    }
+    assert_eq!(told(ErrorKind::AddrNotAvailable.into()), (Phase::ExitTcp, true));
+}

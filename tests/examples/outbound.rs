@@ -1,4 +1,4 @@
-//! An account that keeps its address, and a service that answers for its exits.
+//! An account that keeps its address, a service that answers for its exits, and a client of another crate.
 
 use crate::built::example;
 use std::process::Command;
@@ -44,4 +44,19 @@ fn what_a_site_says_in_its_own_way_is_known_by_rules() {
     );
     let blind = said.split("without rules").nth(1).and_then(|rest| rest.split_whitespace().next());
     assert!(blind.and_then(|pages| pages.parse().ok()).is_some_and(|pages: u32| pages > 20), "{said}");
+}
+
+/// What the environment says of proxies is not asked: it would lead everything past the exits.
+#[test]
+fn reqwest_fetches_through_exits_and_ignores_the_environment() {
+    let output = Command::new(example("from_reqwest"))
+        .env("NO_PROXY", "*")
+        .env("HTTPS_PROXY", "http://127.0.0.1:1")
+        .output()
+        .expect("the program runs");
+    let said = String::from_utf8(output.stdout).expect("text");
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    let pages: Vec<_> = said.lines().filter(|line| line.contains(" 200 OK through ")).collect();
+    assert_eq!(pages.len(), 10, "{said}");
+    assert!(pages.iter().any(|line| !line.ends_with("after 1 attempt(s)")), "a bad exit was met: {said}");
 }

@@ -20,7 +20,7 @@ const WSAENOBUFS: i32 = 10055;
 ///
 /// An unreachable network or host is not among them: a router on the way says the same, and so does a machine without IPv6
 /// of an exit that has nothing else.
-pub(super) fn failed(cause: &io::Error) -> bool {
+pub(crate) fn failed(cause: &io::Error) -> bool {
     use io::ErrorKind::{AddrInUse, AddrNotAvailable, NetworkDown, OutOfMemory};
     matches!(cause.kind(), AddrInUse | AddrNotAvailable | NetworkDown | OutOfMemory)
         || cause.raw_os_error().is_some_and(is_exhaustion)
