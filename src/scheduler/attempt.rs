@@ -30,6 +30,7 @@ struct Slot {
 
 /// A request's extensions. A map of them costs an allocation for each, and two more; most requests carry no more than what
 /// they lease, and are sent once.
+#[allow(clippy::large_enum_variant, reason = "the large one is the usual one, and a box is what it saves")]
 enum Carried {
     Nothing,
     Ask(LeaseRequest),
