@@ -128,7 +128,7 @@ async fn b05_b21_what_no_exit_can_cure_is_sent_once() {
 async fn what_another_exit_may_cure_is_sent_once_more_through_it() {
     let plain = "http://shop.example/";
     let refused = |status| {
-        let answer = http::Response::builder().status(status).body(Bytes::new()).unwrap();
+        let answer = Response::builder().status(status).body(Bytes::new()).unwrap();
         Step::Fail(tower_egress::outcome::Failure::new(Phase::Tunnel, Seen::Never).refused(answer))
     };
     let capacity = Outcome::AuthError { reason: AuthReason::Capacity };
@@ -382,7 +382,7 @@ async fn a_timeout_between_lease_and_classify_is_an_attempt_too() {
 async fn what_fails_before_it_is_begun_is_no_attempt() {
     let scheduler = scheduler(8);
     let queue =
-        tower::service_fn(|_: Request<_>| std::future::pending::<Result<http::Response<Page>, BoxError>>());
+        tower::service_fn(|_: Request<_>| std::future::pending::<Result<Response<Page>, BoxError>>());
     let stack = ServiceBuilder::new()
         .layer(ExitAwareRetryLayer::new(&scheduler))
         .timeout(Duration::from_secs(1))
@@ -466,7 +466,7 @@ fn the_stack_is_send_and_sync() {
     send_sync::<tower_egress::retry::ReplayBody<Full<Bytes>>>();
     send_sync::<tower_egress::EgressBody<Full<Bytes>>>();
     let answer = |_: Request<tower_egress::retry::ReplayBody<Full<Bytes>>>| async {
-        Ok::<_, std::io::Error>(http::Response::new(Full::<Bytes>::default()))
+        Ok::<_, std::io::Error>(Response::new(Full::<Bytes>::default()))
     };
     let stack = EgressLayer::new(&scheduler(1)).layer(tower::service_fn(answer));
     send_sync_of(&stack);
