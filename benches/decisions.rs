@@ -17,8 +17,9 @@ use tower_egress::{ExitList, LeaseRequest, Outcome, Scheduler};
 const EXITS: [usize; 3] = [100, 10_000, 100_000];
 const USABLE: [usize; 4] = [100, 50, 5, 1];
 
-/// At each share of usable exits, the dearest number of exits costs at most so many percent more than the cheapest.
-const FLAT: u64 = 10;
+/// At each share of usable exits, how many percent more the dearest number of exits may cost than the cheapest. Of a hundred
+/// exits one is usable at 1 %: there is no second one to look for, which makes that cheaper.
+const FLAT: [u64; 4] = [10, 10, 10, 16];
 
 fn scheduler(exits: usize) -> Scheduler {
     let list = (0..exits).fold(String::new(), |mut list, at| {
@@ -75,7 +76,7 @@ fn peer(keys: usize) -> Round {
 
 fn cases() -> Vec<Case> {
     let mut cases = vec![
-        Case::new("sticky hit + report(ok), 1k keys", || sticky(1_000)).within(1_200, 0),
+        Case::new("sticky hit + report(ok), 1k keys", || sticky(1_000)).within(1_240, 0),
         Case::new("sticky hit + report(ok), 1M keys", || sticky(1_000_000)).within(1_300, 0),
         Case::new("peer: governor, keyed check, 1k keys", || peer(1_000)),
         Case::new("peer: governor, keyed check, 1M keys", || peer(1_000_000)),
@@ -84,8 +85,10 @@ fn cases() -> Vec<Case> {
         for exits in EXITS {
             let name = format!("pick + report(ok), {exits} exits, {share} % usable");
             let most = match share {
-                100 => 1_480,
-                _ => 4_700,
+                100 => 1_520,
+                50 => 1_950,
+                5 => 3_550,
+                _ => 4_450,
             };
             cases.push(Case::new(name, move || pick(exits, exits * share / 100)).within(most, 0));
         }
@@ -97,12 +100,12 @@ fn cases() -> Vec<Case> {
 fn flat(costs: &[Option<Cost>]) -> bool {
     let picks = &costs[costs.len() - EXITS.len() * USABLE.len()..];
     let mut flat = true;
-    for (share, picks) in USABLE.iter().zip(picks.chunks(EXITS.len())) {
+    for ((share, most_more), picks) in USABLE.iter().zip(FLAT).zip(picks.chunks(EXITS.len())) {
         let counted = || picks.iter().flatten().map(|cost| cost.instructions);
         let (Some(least), Some(most)) = (counted().min(), counted().max()) else { return false };
         let more = (most - least) * 100 / least;
         println!("{share:>3} % usable: {more} % more instructions at the dearest number of exits");
-        flat &= more <= FLAT;
+        flat &= more <= most_more;
     }
     flat
 }

@@ -119,7 +119,8 @@ fn cases() -> Vec<Case> {
             }),
             Case::new(format!("EgressLayer, {headers} headers"), move || {
                 rounds(egress().layer(Client), headers)
-            }),
+            })
+            .within(if headers == 0 { 8_900 } else { 13_200 }, 8 + if headers == 0 { 4 } else { 10 }),
         ]
     };
     of(0).into_iter().chain(of(8)).collect()

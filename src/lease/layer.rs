@@ -4,10 +4,10 @@ use super::Leased;
 use crate::error::LeaseError;
 use crate::request::{LeaseRequest, Origin};
 use crate::scheduler::Scheduler;
-use http::Uri;
 use http::request::Parts;
-use std::fmt;
+use http::{Request, Uri};
 use std::sync::Arc;
+use std::{fmt, mem};
 use tower::Layer;
 
 /// Leases an exit for each attempt; see the [module](crate::lease).
@@ -69,16 +69,16 @@ impl LeaseLayer {
     }
 
     /// The user's closures run here, before there is a lease that a panic could take along.
-    pub(super) fn ask(&self, parts: &Parts) -> Result<LeaseRequest, LeaseError> {
-        let own = parts.extensions.get::<LeaseRequest>().cloned();
-        let mut ask = own
-            .or_else(|| self.ask.as_ref().map(|ask| ask(parts)))
-            .or_else(|| self.default.clone())
-            .ok_or(LeaseError::NoLeaseRequest)?;
+    pub(super) fn ask<B>(&self, request: &mut Request<B>) -> Result<LeaseRequest, LeaseError> {
+        let mut ask = match (request.extensions().get::<LeaseRequest>(), &self.ask) {
+            (Some(own), _) => own.clone(),
+            (None, Some(ask)) => with_parts(request, |parts| ask(parts)),
+            (None, None) => self.default.clone().ok_or(LeaseError::NoLeaseRequest)?,
+        };
         if ask.origin.is_none() {
             ask.origin = match &self.origin {
-                Some(map) => Some(map(&parts.uri)),
-                None => Origin::of(&parts.uri),
+                Some(map) => Some(map(request.uri())),
+                None => Origin::of(request.uri()),
             };
         }
         if ask.origin.is_none() {
@@ -88,6 +88,22 @@ impl LeaseLayer {
         }
         Ok(ask)
     }
+}
+
+/// Lets a closure look at a request's head where it is: most requests need none, and their parts are large.
+fn with_parts<B, T>(request: &mut Request<B>, look: impl FnOnce(&Parts) -> T) -> T {
+    let (mut parts, ()) = Request::new(()).into_parts();
+    let mut swap = |parts: &mut Parts| {
+        mem::swap(&mut parts.method, request.method_mut());
+        mem::swap(&mut parts.uri, request.uri_mut());
+        mem::swap(&mut parts.version, request.version_mut());
+        mem::swap(&mut parts.headers, request.headers_mut());
+        mem::swap(&mut parts.extensions, request.extensions_mut());
+    };
+    swap(&mut parts);
+    let out = look(&parts);
+    swap(&mut parts);
+    out
 }
 
 impl fmt::Debug for LeaseLayer {

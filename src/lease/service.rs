@@ -6,7 +6,6 @@ use super::{LeaseFuture, LeaseLayer};
 use crate::error::{CarriesRefusal, LeaseError};
 use crate::scheduler::{Attempt, Lease, LeaseHandle, Place};
 use http::Request;
-use http::request::Parts;
 use std::mem;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -35,26 +34,26 @@ impl<S> Leased<S> {
     }
 
     /// A lease for the request or a place in the line, and the terms of the attempt.
-    fn lease(&self, parts: &mut Parts) -> Result<(Result<Lease, Place>, Terms), LeaseError> {
-        if parts.extensions.get::<LeaseHandle>().is_some() {
+    fn lease<B>(&self, request: &mut Request<B>) -> Result<(Result<Lease, Place>, Terms), LeaseError> {
+        if request.extensions().get::<LeaseHandle>().is_some() {
             return Err(LeaseError::Misuse(
                 "the request carries a lease already: one LeaseLayer \
                  (the order is ExitAwareRetryLayer -> LeaseLayer -> ClassifyLayer -> client)",
             ));
         }
         let scheduler = self.layer.scheduler();
-        let attempt = parts.extensions.remove::<Attempt>();
+        let attempt = request.extensions_mut().remove::<Attempt>();
         if attempt.as_ref().is_some_and(|attempt| !attempt.is_of(scheduler)) {
             return Err(LeaseError::Misuse(
                 "ExitAwareRetryLayer and LeaseLayer were built with two schedulers; give both the same",
             ));
         }
-        let mut ask = self.layer.ask(parts)?;
+        let mut ask = self.layer.ask(request)?;
         if let Some(attempt) = &attempt {
             attempt.resume(&mut ask);
         }
-        let deadline = scheduler.fix_deadline(&mut ask);
-        let lease = scheduler.lease_or_wait(&ask)?;
+        let lease = scheduler.lease_or_wait(&mut ask)?;
+        let deadline = scheduler.deadline(&ask);
         if let Some(attempt) = &attempt {
             attempt.asked(ask);
         }
@@ -76,14 +75,11 @@ where
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Request<B>) -> Self::Future {
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
         // The ready one goes, called or not, with whatever permit it holds; the clone stays.
         let fresh = self.inner.clone();
         let mut ready = mem::replace(&mut self.inner, fresh);
-        let (mut parts, body) = request.into_parts();
-        let leased = self.lease(&mut parts);
-        let request = Request::from_parts(parts, body);
-        match leased {
+        match self.lease(&mut request) {
             Err(refusal) => LeaseFuture::refused(refusal),
             Ok((Ok(lease), terms)) => LeaseFuture::sent(&mut ready, request, lease, terms),
             Ok((Err(place), terms)) => {

@@ -36,26 +36,34 @@ impl Bits {
     pub(crate) const fn len(&self) -> u32 {
         self.ones
     }
-
-    fn word(&self, at: usize) -> u64 {
-        self.words.get(at).copied().unwrap_or(0)
-    }
 }
 
 /// Sets of exits that are out, and how large the pool is.
 #[derive(Clone, Copy)]
 pub(crate) struct Out<'a> {
-    pub(crate) sets: [&'a Bits; 4],
-    pub(crate) len: usize,
+    sets: [&'a [u64]; 4],
+    /// How many of them hold anything: mostly one.
+    used: usize,
+    len: usize,
 }
 
-impl Out<'_> {
+impl<'a> Out<'a> {
+    /// `len` is the size of the pool.
+    pub(crate) fn new(sets: [&'a Bits; 4], len: usize) -> Self {
+        let mut out = Self { sets: [&[]; 4], used: 0, len };
+        for set in sets.iter().filter(|set| set.ones > 0) {
+            out.sets[out.used] = &set.words;
+            out.used += 1;
+        }
+        out
+    }
+
     /// The exits of a word that are in no set.
+    #[inline]
     fn open(self, at: usize) -> u64 {
-        let [a, b, c, d] = self.sets;
+        let out = self.sets[..self.used].iter().fold(0, |out, set| out | set.get(at).copied().unwrap_or(0));
         let left = self.len - at * 64;
-        let inside = if left < 64 { !(!0 << left) } else { !0 };
-        !(a.word(at) | b.word(at) | c.word(at) | d.word(at)) & inside
+        if left < 64 { !out & !(!0 << left) } else { !out }
     }
 
     /// One of those that are in no set and suit: the `skip`-th at or after `from`, going round. To skip a few evens out what
@@ -76,20 +84,21 @@ impl Out<'_> {
     /// The first at or after `from`, going round, that is in no set and suits.
     pub(crate) fn first(self, from: usize, suits: impl Fn(usize) -> bool) -> Option<usize> {
         let words = self.len.div_ceil(64);
-        for step in 0..=words {
-            let at = (from / 64 + step) % words;
-            let mut open = self.open(at);
-            if step == 0 {
-                open &= !0 << (from % 64);
-            } else if step == words {
-                open &= !(!0 << (from % 64));
-            }
+        let (mut at, bit) = (from / 64, from % 64);
+        // Its own word comes twice: from the bit on at first, and before the bit at last.
+        let mut open = self.open(at) & !0 << bit;
+        for left in (0..=words).rev() {
             while open != 0 {
                 let index = at * 64 + open.trailing_zeros() as usize;
                 if suits(index) {
                     return Some(index);
                 }
                 open &= open - 1;
+            }
+            at = if at + 1 == words { 0 } else { at + 1 };
+            open = self.open(at);
+            if left == 1 {
+                open &= !(!0 << bit);
             }
         }
         None
@@ -105,7 +114,8 @@ mod tests {
         for len in [1, 63, 64, 65, 200] {
             let (mut a, b, c) = (Bits::default(), Bits::default(), Bits::default());
             a.set(len / 2, true, len);
-            let out = Out { sets: [&a, &b, &c, &Bits::default()], len };
+            let d = Bits::default();
+            let out = Out::new([&a, &b, &c, &d], len);
             for from in 0..len {
                 let met = std::cell::RefCell::new(Vec::new());
                 let none = out.first(from, |index| {
@@ -124,7 +134,8 @@ mod tests {
     fn a_skip_goes_round_where_few_are_left() {
         let mut a = Bits::default();
         (0..200).filter(|index| ![7, 8, 150].contains(index)).for_each(|index| a.set(index, true, 200));
-        let out = Out { sets: [&a, &Bits::default(), &Bits::default(), &Bits::default()], len: 200 };
+        let none = Bits::default();
+        let out = Out::new([&a, &none, &none, &none], 200);
         let from_9: Vec<_> = (0..7).map(|skip| out.any(9, skip, |_| true).unwrap()).collect();
         assert_eq!(from_9, [150, 7, 8, 150, 7, 8, 150]);
         assert_eq!(out.any(9, 5, |index| index != 150), Some(8), "who does not suit is not counted");

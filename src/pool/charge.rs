@@ -230,7 +230,7 @@ impl Pool {
         let listed = self.exits.get(exit).is_some_and(|record| record.source == Source::Listed);
         let nobody = Bits::default();
         let benched = at.and_then(|at| self.origins.get(at)).map_or(&nobody, |record| &record.benched);
-        let out = Out { sets: [&self.down, &self.barred, &self.owned, benched], len: self.exits.len() };
+        let out = Out::new([&self.down, &self.barred, &self.owned, benched], self.exits.len());
         listed && out.first(0, |index| exit.index() != Some(index)).is_none()
     }
 

@@ -147,14 +147,14 @@ impl View<'_> {
 
     fn out(&self) -> Out<'_> {
         let sets = [&self.pool.down, &self.record.benched, &self.pool.owned, &self.pool.barred];
-        Out { sets, len: self.pool.exits.len() }
+        Out::new(sets, self.pool.exits.len())
     }
 
     /// Any usable exit that suits, each about as likely as the others.
     fn any(&self, draw: u64, suits: impl Fn(ExitIx) -> bool) -> Option<ExitIx> {
         let suits = |index| !self.avoids(ExitIx::at(index)) && suits(ExitIx::at(index));
         let out = self.out();
-        out.any(below(draw, out.len), below(mix(draw), SKIP), suits).map(ExitIx::at)
+        out.any(below(draw, self.pool.exits.len()), below(mix(draw), SKIP), suits).map(ExitIx::at)
     }
 
     /// The next usable exit in turn.

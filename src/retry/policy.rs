@@ -53,7 +53,7 @@ where
         match (attempt.retry(request.body().is_replayable()), error) {
             ((Verdict::Stop(why), at), error) => {
                 // Where nothing was sent, or an answer was kept back, there is no reason to name.
-                if let Some(error) = error.filter(|_| why != Why::Done) {
+                if let (Some(error), Some(at)) = (error.filter(|_| why != Why::Done), at) {
                     error.stop(why, at);
                 }
                 None

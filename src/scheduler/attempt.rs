@@ -1,7 +1,7 @@
 //! The slot of one request, shared by all copies of it: what an attempt learns reaches the next through here.
 
 use super::handle::Shared;
-use super::sync::{Mutex, lock};
+use super::sync::{AtomicBool, Mutex, Ordering, lock};
 use super::{Receipt, Scheduler};
 use crate::error::{AttemptRecord, Error};
 use crate::fleet::RetryAsk;
@@ -25,6 +25,8 @@ struct Slot {
     idempotent: bool,
     /// What the request carried when it came, for its copies.
     carried: Carried,
+    /// Whether an attempt has asked before.
+    asked: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -69,8 +71,8 @@ struct State {
 impl Attempt {
     /// The slot of a request, which is put into its extensions.
     pub(crate) fn of(scheduler: Scheduler, idempotent: bool, extensions: &mut Extensions) -> Self {
-        let carried = Carried::of(extensions);
-        let attempt = Self(Arc::new(Slot { scheduler, idempotent, carried, state: Mutex::default() }));
+        let (carried, asked) = (Carried::of(extensions), AtomicBool::new(false));
+        let attempt = Self(Arc::new(Slot { scheduler, idempotent, carried, asked, state: Mutex::default() }));
         extensions.insert(attempt.clone());
         attempt
     }
@@ -92,6 +94,9 @@ impl Attempt {
 
     /// Gives a request what the attempts before it have learned.
     pub(crate) fn resume(&self, ask: &mut LeaseRequest) {
+        if !self.0.asked.load(Ordering::Acquire) {
+            return;
+        }
         if let Some(before) = &lock(&self.0.state).ask {
             ask.trail.clone_from(&before.trail);
         }
@@ -99,6 +104,7 @@ impl Attempt {
 
     pub(crate) fn asked(&self, ask: LeaseRequest) {
         let _before = lock(&self.0.state).ask.replace(ask); // dropped without the lock
+        self.0.asked.store(true, Ordering::Release);
     }
 
     pub(super) fn follow(&self, lease: &Arc<Shared>) {
@@ -185,19 +191,18 @@ impl Attempt {
 
     /// What the request does next, and if it stops with an error, when the first exit may serve it. By the slot, because the
     /// lease may sit in a body, or be gone.
-    pub(crate) fn retry(&self, replayable: bool) -> (Verdict, (Instant, Duration)) {
+    pub(crate) fn retry(&self, replayable: bool) -> (Verdict, Option<(Instant, Duration)>) {
         let _outdated; // dropped without the lock
         let mut state = lock(&self.0.state);
         let State { ask, last, wait, waited, kept, .. } = &mut *state;
         // Nothing was reported if the next lease was refused: then the error that asked for it stays parked.
         let (Some((receipt, evidence)), Some(ask)) = (last.take(), ask) else {
-            drop(state);
-            return (Verdict::Stop(Why::Done), (self.now(), Duration::ZERO));
+            return (Verdict::Stop(Why::Done), None);
         };
         _outdated = kept.take();
         // Most attempts end here: what there is nothing to cure asks nobody.
         if evidence.outcome.is_ok() {
-            return (Verdict::Stop(Why::Done), (self.now(), Duration::ZERO));
+            return (Verdict::Stop(Why::Done), None);
         }
         ask.trail.record(receipt.exit, &evidence, receipt.charged);
         let deadline = *ask.trail.deadline.get_or_insert(receipt.sent + ask.deadline);
@@ -209,7 +214,7 @@ impl Attempt {
             *wait = delay;
             *waited += delay;
         }
-        (verdict, self.in_time(soonest))
+        (verdict, Some(self.in_time(soonest)))
     }
 }
 

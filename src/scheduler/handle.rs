@@ -130,10 +130,10 @@ impl LeaseHandle {
         self.0.held.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// The body is over: ended, broken off or dropped.
+    /// The body is over: ended, broken off or dropped. A lease that lasts until then settles when it ends.
     pub(crate) fn settle(&self) {
-        self.0.held.settle_bytes();
         if !self.0.to_body_end {
+            self.0.held.settle_bytes();
             self.0.held.settle_end();
         }
     }

@@ -5,7 +5,7 @@ use super::{Attempt, Reason, Receipt, Release, Scheduler};
 use crate::exit::Route;
 use crate::fleet::{Grant, Taken};
 use crate::outcome::Evidence;
-use crate::request::Origin;
+use crate::request::{Origin, Time};
 use std::time::{Duration, SystemTime};
 
 /// A granted lease. It does not know when it ends: its owner releases it exactly once.
@@ -29,8 +29,8 @@ pub(super) struct Held {
 #[derive(Clone, Copy)]
 struct Reported {
     evidence: Evidence,
-    /// What was taken of it: the broken body of a refusal is not.
-    taken: Option<Taken>,
+    /// When it was taken.
+    at: Time,
     /// Its place among the attempts of the request, if there is a slot that counts them.
     place: Option<u32>,
 }
@@ -62,12 +62,14 @@ impl Held {
             let mut last = lock(&self.last);
             let before = last.map(|reported| reported.evidence);
             let Some(evidence) = judge(before) else { return };
-            let amends = last.and_then(|reported| reported.taken);
+            let amends = last.map(|Reported { evidence, at, .. }| Taken { evidence, at });
             let (after, at) = self.scheduler.report(&self.receipt, &evidence, amends.as_ref());
-            let taken = at.map_or(amends, |at| Some(Taken { evidence, at }));
-            let place = last.and_then(|reported| reported.place);
-            let place = self.attempt.as_ref().map(|attempt| attempt.note(place, self.receipt, evidence));
-            *last = Some(Reported { evidence, taken, place });
+            // What is not taken was not said: a broken body makes no refusal less.
+            if let Some(at) = at {
+                let place = last.and_then(|reported| reported.place);
+                let place = self.attempt.as_ref().map(|attempt| attempt.note(place, self.receipt, evidence));
+                *last = Some(Reported { evidence, at, place });
+            }
             after
         };
         self.scheduler.finish(after);
@@ -80,10 +82,8 @@ impl Held {
 
     /// The body is over: its bytes go into the trail.
     pub(super) fn settle_bytes(&self) {
-        let place = lock(&self.last).and_then(|reported| reported.place);
-        if let (Some(attempt), Some(place)) = (&self.attempt, place) {
-            attempt.settle_bytes(place, self.bytes.load(Ordering::Relaxed));
-        }
+        let last = *lock(&self.last);
+        self.settle(last.as_ref());
     }
 
     /// How long ago the lease was given.
@@ -98,11 +98,21 @@ impl Held {
         }
     }
 
-    /// By the layers. A head is no good end of a lease whose body is still to come.
+    /// By the layers. A head is no good end of a lease whose body is still to come; at the end its bytes go into the trail.
     pub(super) fn release_shared(&self, at_end: bool) {
-        let last = self.evidence();
+        let last = *lock(&self.last);
+        if at_end {
+            self.settle(last.as_ref());
+        }
         let how = self.ended(last.is_some());
-        self.scheduler.release(&self.receipt, how, last.as_ref().filter(|_| at_end));
+        let last = last.as_ref().filter(|_| at_end);
+        self.scheduler.release(&self.receipt, how, last.map(|last| &last.evidence));
+    }
+
+    fn settle(&self, last: Option<&Reported>) {
+        if let (Some(attempt), Some(place)) = (&self.attempt, last.and_then(|last| last.place)) {
+            attempt.settle_bytes(place, self.bytes.load(Ordering::Relaxed));
+        }
     }
 
     /// As [`release`](Self::release), where nobody else can look.

@@ -41,26 +41,29 @@ impl Drop for Owned {
 }
 
 impl Scheduler {
-    /// A lease, or a place in the line.
+    /// A lease, or a place in the line. Fixes when the request must be over, unless an earlier attempt has.
     ///
     /// # Errors
     /// As [`lease`](Self::lease).
-    pub(crate) fn lease_or_wait(&self, ask: &LeaseRequest) -> Result<Result<Lease, Place>, LeaseError> {
-        let origin = Self::check(ask)?;
-        let asked = self.act(|fleet, now| {
-            let deadline = ask.trail.deadline.unwrap_or(now + ask.deadline);
+    pub(crate) fn lease_or_wait(&self, ask: &mut LeaseRequest) -> Result<Result<Lease, Place>, LeaseError> {
+        let origin = Self::check(ask)?.clone();
+        self.act(|fleet, now| {
+            let limit = ask.deadline;
+            let deadline = *ask.trail.deadline.get_or_insert_with(|| now + limit);
             if deadline <= now {
                 return Err(LeaseError::DeadlinePassed);
             }
             let patience = deadline.min(now + ask.patience);
             // Owned before anybody hears of it: if an observer panics, it goes back.
-            match fleet.lease_or_wait(now, ask, origin, patience) {
+            match fleet.lease_or_wait(now, ask, &origin, patience) {
                 Turn::Granted(grant) => Ok(Ok(self.granted(grant, origin))),
-                Turn::Refused(refusal) => Err(self.refused(refusal, origin)),
-                Turn::Wait { ticket } => Ok(Err((Owned { scheduler: self.clone(), ticket }, now))),
+                Turn::Refused(refusal) => Err(self.refused(refusal, &origin)),
+                Turn::Wait { ticket } => {
+                    let owned = Owned { scheduler: self.clone(), ticket };
+                    Ok(Err(Place { owned, origin, since: now, alarm: None }))
+                }
             }
-        });
-        Ok(asked?.map_err(|(owned, since)| Place { owned, origin: origin.clone(), since, alarm: None }))
+        })
     }
 
     /// When a ticket looks again by itself, if it is not due now.
@@ -89,8 +92,8 @@ impl Scheduler {
     }
 
     #[inline]
-    pub(super) fn granted(&self, grant: Grant, origin: &Origin) -> Lease {
-        Lease::new(Held::new(self.clone(), grant, origin.clone()))
+    pub(super) fn granted(&self, grant: Grant, origin: Origin) -> Lease {
+        Lease::new(Held::new(self.clone(), grant, origin))
     }
 }
 
@@ -121,7 +124,7 @@ impl Place {
         let (done, _waker) = scheduler.act_with(|guarded, now| match guarded.fleet.claim(now, *ticket) {
             Turn::Wait { .. } => (None, None),
             Turn::Granted(grant) => {
-                (Some(Ok(scheduler.granted(grant, &self.origin))), guarded.wakers.take(*ticket))
+                (Some(Ok(scheduler.granted(grant, self.origin.clone()))), guarded.wakers.take(*ticket))
             }
             Turn::Refused(refusal) => {
                 (Some(Err(scheduler.refused(refusal, &self.origin))), guarded.wakers.take(*ticket))

@@ -82,10 +82,10 @@ impl Scheduler {
             Ok(grant) => {
                 let after = after(guarded, now);
                 if after.0.is_none() {
-                    return Ok(self.granted(grant, origin));
+                    return Ok(self.granted(grant, origin.clone()));
                 }
                 // Owned before anybody hears of it: if an observer panics, it goes back.
-                let lease = self.granted(grant, origin);
+                let lease = self.granted(grant, origin.clone());
                 self.finish(after);
                 Ok(lease)
             }
@@ -225,11 +225,9 @@ impl Scheduler {
         })
     }
 
-    /// Fixes when the request must be over, unless an earlier attempt has.
-    pub(crate) fn fix_deadline(&self, ask: &mut LeaseRequest) -> tokio::time::Instant {
-        let limit = ask.deadline;
-        let deadline = *ask.trail.deadline.get_or_insert_with(|| self.now() + limit);
-        self.instant(deadline)
+    /// When the request must be over; never, if nobody has fixed that yet.
+    pub(crate) fn deadline(&self, ask: &LeaseRequest) -> tokio::time::Instant {
+        self.instant(ask.trail.deadline.unwrap_or(Time::MAX))
     }
 
     /// Wall time, monotonic since the scheduler was built.

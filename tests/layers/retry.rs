@@ -381,8 +381,7 @@ async fn a_timeout_between_lease_and_classify_is_an_attempt_too() {
 #[tokio::test(start_paused = true)]
 async fn what_fails_before_it_is_begun_is_no_attempt() {
     let scheduler = scheduler(8);
-    let queue =
-        tower::service_fn(|_: Request<_>| std::future::pending::<Result<Response<Page>, BoxError>>());
+    let queue = tower::service_fn(|_: Request<_>| std::future::pending::<Result<Response<Page>, BoxError>>());
     let stack = ServiceBuilder::new()
         .layer(ExitAwareRetryLayer::new(&scheduler))
         .timeout(Duration::from_secs(1))
