@@ -4,7 +4,7 @@
 mod measure;
 
 use governor::{Quota, RateLimiter};
-use measure::{Ask, Case, Cost, Round};
+use measure::{Case, Cost, Round};
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::num::NonZeroU32;
@@ -111,12 +111,5 @@ fn flat(costs: &[Option<Cost>]) -> bool {
 }
 
 fn main() -> ExitCode {
-    let cases = cases();
-    let gate = match measure::ask(&cases) {
-        Ask::Done => return ExitCode::SUCCESS,
-        Ask::Gate => true,
-        Ask::Table => false,
-    };
-    let (costs, within) = measure::table(&cases, gate);
-    measure::exit(gate, within & flat(&costs))
+    measure::run(&cases(), flat)
 }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Request, Response, Uri};
 use http_body::Body;
 use http_body_util::Full;
-use measure::{Ask, Case, Round};
+use measure::{Case, Round};
 use std::hint::black_box;
 use std::io;
 use std::pin::pin;
@@ -128,12 +128,5 @@ fn cases() -> Vec<Case> {
 }
 
 fn main() -> ExitCode {
-    let cases = cases();
-    let gate = match measure::ask(&cases) {
-        Ask::Done => return ExitCode::SUCCESS,
-        Ask::Gate => true,
-        Ask::Table => false,
-    };
-    let (_, within) = measure::table(&cases, gate);
-    measure::exit(gate, within)
+    measure::run(&cases(), |_| true)
 }

@@ -39,29 +39,25 @@ pub(crate) struct Cost {
     pub(crate) allocations: u64,
 }
 
-/// What the command line asks for.
-pub(crate) enum Ask {
-    Table,
-    Gate,
-    /// The child of callgrind has done its rounds.
-    Done,
-}
-
-/// Reads the command line; runs the rounds of one case if it is callgrind's child.
-pub(crate) fn ask(cases: &[Case]) -> Ask {
+/// The table of the cases, and with `--gate` whether they keep their bounds and `holds` says so of what they cost. Runs the
+/// rounds of one case if it is callgrind's child.
+pub(crate) fn run(cases: &[Case], holds: impl FnOnce(&[Option<Cost>]) -> bool) -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if let [mode, case, rounds] = &args[..] {
         if mode == "--rounds" {
             let mut round = (cases[case.parse::<usize>().expect("a case")].make)();
             (0..rounds.parse::<u64>().expect("a number")).for_each(|_| round());
-            return Ask::Done;
+            return ExitCode::SUCCESS;
         }
     }
-    if args.iter().any(|arg| arg == "--gate") { Ask::Gate } else { Ask::Table }
+    let gate = args.iter().any(|arg| arg == "--gate");
+    let (costs, within) = table(cases, gate);
+    let holds = holds(&costs);
+    ExitCode::from(u8::from(gate && !(within && holds)))
 }
 
 /// Prints a row for each case. The costs, without those that nobody could count, and whether all were within their bounds.
-pub(crate) fn table(cases: &[Case], gate: bool) -> (Vec<Option<Cost>>, bool) {
+fn table(cases: &[Case], gate: bool) -> (Vec<Option<Cost>>, bool) {
     let times = (!gate).then(|| time(cases));
     println!("{:<46}{:>10}{:>14}{:>13}", "a round", "ns", "instructions", "allocations");
     let mut within = true;
@@ -84,10 +80,6 @@ pub(crate) fn table(cases: &[Case], gate: bool) -> (Vec<Option<Cost>>, bool) {
     });
     let costs = costs.collect();
     (costs, within)
-}
-
-pub(crate) fn exit(gate: bool, within: bool) -> ExitCode {
-    ExitCode::from(u8::from(gate && !within))
 }
 
 /// The median of some runs, in nanoseconds a round. The runs of all cases alternate, so that a slow minute hurts all.

@@ -1,9 +1,9 @@
 //! The wait in line, and the time in which a lease is the future's own.
 
-use super::waiting::{Waiting, WaitingProj};
+use super::waiting::{Terms, Waiting, WaitingProj};
 use crate::error::{CarriesRefusal, Error, LeaseError};
 use crate::outcome::{Evidence, Outcome, Phase, Seen};
-use crate::scheduler::{Attempt, Hold, Lease, LeaseHandle};
+use crate::scheduler::{Hold, Lease, LeaseHandle};
 use http::Request;
 use pin_project::pin_project;
 use std::fmt;
@@ -49,13 +49,6 @@ where
         hold: Hold,
     },
     Done,
-}
-
-/// What an attempt needs besides its lease.
-pub(super) struct Terms {
-    pub(super) attempt: Option<Attempt>,
-    pub(super) deadline: Instant,
-    pub(super) to_body_end: bool,
 }
 
 impl<S, B> LeaseFuture<S, B>

@@ -1,7 +1,6 @@
 //! The service: lease, then send.
 
-use super::future::Terms;
-use super::waiting::Waiting;
+use super::waiting::{Terms, Waiting};
 use super::{LeaseFuture, LeaseLayer};
 use crate::error::{CarriesRefusal, LeaseError};
 use crate::scheduler::{Attempt, Lease, LeaseHandle, Place};

@@ -1,14 +1,20 @@
 //! The wait for an exit: in line, without a permit of the client's.
 
-use super::future::Terms;
 use crate::error::{CarriesRefusal, LeaseError};
-use crate::scheduler::{Lease, Place};
+use crate::scheduler::{Attempt, Lease, Place};
 use http::Request;
 use pin_project::pin_project;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 use tower::Service;
+
+/// What an attempt needs besides its lease.
+pub(super) struct Terms {
+    pub(super) attempt: Option<Attempt>,
+    pub(super) deadline: Instant,
+    pub(super) to_body_end: bool,
+}
 
 /// Waits to be called, then for the client to be ready, and leases last.
 #[pin_project(project = WaitingProj)]
