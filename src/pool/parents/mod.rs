@@ -194,7 +194,13 @@ impl Pool {
             record.accepted = Some(now);
             self.accept(now, by);
         }
+        let answered = evidence.seen == Seen::Seen;
         match evidence.outcome {
+            // Whoever was let through to the origin was not refused by the proxy, whatever the site thinks of its own login.
+            Outcome::AuthError { .. } if answered => {
+                self.gateway_works(by);
+                false
+            }
             Outcome::AuthError { reason: AuthReason::Capacity } => self.overloaded(now, by, evidence),
             Outcome::GatewayOverloaded { .. } => self.overloaded(now, by, evidence),
             Outcome::AuthError { reason } => self.refused_login(now, by, reason),
@@ -202,9 +208,8 @@ impl Pool {
                 self.unreachable(now, by)
             }
             _ => {
-                let answered = evidence.seen == Seen::Seen
-                    || matches!(evidence.outcome, Outcome::TargetDenied | Outcome::TargetUnreachable);
-                if answered {
+                let refused = matches!(evidence.outcome, Outcome::TargetDenied | Outcome::TargetUnreachable);
+                if answered || refused {
                     self.gateway_works(by);
                 }
                 false

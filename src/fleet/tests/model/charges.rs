@@ -159,6 +159,9 @@ impl State {
         }
         let parent = self.layout.parent(self.leases[&no].is.exit);
         match said.outcome {
+            Outcome::AuthError { .. } if said.seen == Seen::Seen => {
+                unreachable!("a login is refused before the origin")
+            }
             Outcome::AuthError { reason: AuthReason::Capacity } | Outcome::GatewayOverloaded { .. } => {
                 self.hold(no, hint(said), (0.25, 15.0), told);
                 true
