@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tower::{Layer, ServiceExt, service_fn};
+use tower::{Layer, service_fn};
 use tower_egress::classify::Answer;
 use tower_egress::outcome::BlockedBy;
 use tower_egress::{EgressLayer, LeaseRequest, Outcome, PerExit, Scheduler};
@@ -69,7 +69,6 @@ fn a_storm_of_panics_and_cancelled_requests_leaves_nothing_behind() {
                 .deadline(Duration::from_millis(200))
         })
         .layer(clients);
-    let stack = tower::util::BoxCloneSyncService::new(stack);
     runtime.block_on(async {
         let mut tasks = tokio::task::JoinSet::new();
         for number in 0..1_500_u64 {
