@@ -127,9 +127,15 @@ impl Rules {
             Some(outcome) => {
                 let hint = Evidence::of(outcome).retry_after.or(evidence.retry_after);
                 let told = Evidence { outcome, retry_after: hint, ..evidence };
-                // Then it was the proxy that answered, and it let nobody in.
-                let refused = matches!(outcome, Outcome::AuthError { .. }) && !tunnelled;
-                if refused { told.seen(Seen::Unknown).login_accepted(false) } else { told }
+                match outcome {
+                    // The site's own word, where the status might have been the proxy's.
+                    Outcome::Ok | Outcome::Blocked { .. } | Outcome::RateLimited { .. } => {
+                        told.seen(Seen::Seen)
+                    }
+                    // Then it was the proxy that answered, and it let nobody in.
+                    Outcome::AuthError { .. } if !tunnelled => told.seen(Seen::Unknown).login_accepted(false),
+                    _ => told,
+                }
             }
             None => evidence,
         }

@@ -193,3 +193,27 @@ async fn no_odd_outcome_wedges_the_fleet() {
         }
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_a_rule_calls_the_sites_word_has_come_through_the_exit() {
+    for outcome in [Outcome::Ok, BLOCKED] {
+        let scheduler = scheduler(2);
+        let asked = |site: &'static str| tower_egress::LeaseRequest::per_request().origin(site);
+        while scheduler.snapshot().exits.dead < 2 {
+            let refused = Outcome::ProxyError { phase: tower_egress::outcome::Phase::Tunnel };
+            scheduler.lease(&asked("other.example")).unwrap().report(refused);
+        }
+        tokio::time::advance(Duration::from_secs(6)).await;
+        // In the absolute form a 502 may be the proxy's own, unless somebody knows better.
+        let stack = EgressLayer::new(&scheduler).rule(move |_: &Answer<'_>| Some(outcome));
+        let mut request = get("http://shop.example/");
+        let once = tower_egress::LeaseRequest::per_request().attempts(std::num::NonZeroU32::MIN);
+        request.extensions_mut().insert(once);
+        let response = stack.layer(Script::new([status(502)])).oneshot(request).await.unwrap();
+        let exit = response.extensions().get::<Served>().unwrap().exit();
+        drop(response);
+        let lease = |_| scheduler.lease(&asked("third.example")).unwrap();
+        let works = [0, 1].map(lease).iter().any(|lease| lease.exit() == exit && !lease.is_trial());
+        assert!(works, "{outcome}");
+    }
+}
