@@ -56,10 +56,12 @@ const MAX_HOPS: u8 = 10;
 ///
 /// After the last hop that may be followed, and at a `Location` that is neither http nor https, the redirect itself is the
 /// answer. A request whose body must be sent again (307, 308) is followed if the policy can clone it: combine it with
-/// tower-http's `clone_body_fn`, for a [`Body`](crate::Body) with [`Body::try_clone`](crate::Body::try_clone).
+/// tower-http's `clone_body_fn`, for a [`Body`](crate::Body) with [`Body::try_clone`](crate::Body::try_clone). In an `or` it
+/// goes first: what follows unasked is not seen here.
 #[derive(Clone, Debug)]
 pub struct Redirects {
     left: u8,
+    /// Asked only at a hop to another origin, so that one comparison of sites decides for all.
     filter: FilterCredentials,
     /// The request is a hop, and no longer the caller's own.
     hops: bool,
@@ -71,7 +73,7 @@ impl Redirects {
     /// At most ten hops.
     #[must_use]
     pub fn new() -> Self {
-        let filter = FilterCredentials::new().allow_extension::<LeaseRequest>();
+        let filter = FilterCredentials::new().block_any().allow_extension::<LeaseRequest>();
         Self { left: MAX_HOPS, filter, hops: false, crosses: false }
     }
 
@@ -98,23 +100,25 @@ impl Default for Redirects {
 
 impl<B, E> Policy<B, E> for Redirects {
     fn redirect(&mut self, attempt: &Attempt<'_>) -> Result<Action, E> {
-        let web = [Some(&Scheme::HTTP), Some(&Scheme::HTTPS)].contains(&attempt.location().scheme());
-        let Some(left) = self.left.checked_sub(1).filter(|_| web) else { return Ok(Action::Stop) };
-        self.left = left;
+        // First, for another policy may follow what this one does not.
         let site = |uri: &Uri| (uri.scheme().cloned(), Origin::of(uri));
         self.crosses = site(attempt.previous()) != site(attempt.location());
         self.hops = true;
-        Policy::<B, E>::redirect(&mut self.filter, attempt)
+        let follow = Policy::<B, E>::redirect(&mut self.filter, attempt)?;
+        let web = [Some(&Scheme::HTTP), Some(&Scheme::HTTPS)].contains(&attempt.location().scheme());
+        let Some(left) = self.left.checked_sub(1).filter(|_| web) else { return Ok(Action::Stop) };
+        self.left = left;
+        Ok(follow)
     }
 
     fn on_request(&mut self, request: &mut Request<B>) {
-        Policy::<B, E>::on_request(&mut self.filter, request);
         if self.hops {
             forget_login(request.uri_mut());
         }
         if !self.crosses {
             return;
         }
+        Policy::<B, E>::on_request(&mut self.filter, request);
         strip(request.headers_mut());
         if let Some(ask) = request.extensions_mut().get_mut::<LeaseRequest>() {
             ask.origin = None; // named for the site that was left

@@ -45,7 +45,7 @@ use tower_http::classify::{ClassifiedResponse, ClassifyEos, ClassifyResponse, Ma
 pub struct Outcomes;
 
 /// How a request or an attempt failed. Prints as the outcome's name and what it carries, or the error's sentence; no login is
-/// in it.
+/// in it, unless another layer's error prints one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Failed {

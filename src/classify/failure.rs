@@ -1,20 +1,16 @@
 //! What an error of the client shows.
 
 use super::status::refused_tunnel;
-use crate::outcome::{Evidence, Failure, Outcome, Phase, Seen};
+use crate::outcome::{Evidence, Failure, Outcome, Phase, Seen, causes};
 use std::error::Error;
 use std::time::SystemTime;
 
 /// Evidence of an error: by the [`Failure`] in its source chain; without one nothing is proven.
 pub(super) fn error(error: &(dyn Error + 'static), now: SystemTime) -> Evidence {
-    let mut at = Some(error);
-    while let Some(cause) = at {
-        if let Some(found) = cause.downcast_ref::<Failure>() {
-            return failure(found, now);
-        }
-        at = cause.source();
+    match causes(error).find_map(|cause| cause.downcast_ref()) {
+        Some(found) => failure(found, now),
+        None => Evidence::of(Outcome::Interrupted { phase: Phase::Head }).seen(Seen::Unknown),
     }
-    Evidence::of(Outcome::Interrupted { phase: Phase::Head }).seen(Seen::Unknown)
 }
 
 fn failure(failure: &Failure, now: SystemTime) -> Evidence {

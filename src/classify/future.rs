@@ -101,7 +101,7 @@ where
                     let dated = parts.headers.contains_key(RETRY_AFTER);
                     let now = if dated { handle.wall_now() } else { SystemTime::UNIX_EPOCH };
                     let evidence = status::head(parts.status, &parts.headers, carried, now);
-                    let evidence = terms.rules.judge(&parts, &handle, evidence);
+                    let evidence = terms.rules.judge(&parts, &handle, tunnelled, evidence);
                     handle.report(evidence);
                     if !drain::wants(&evidence) || body.is_end_stream() {
                         state.set(State::Done);

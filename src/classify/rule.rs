@@ -1,7 +1,7 @@
 //! The user's own word on an answer, before the table's.
 
 use crate::exit::ExitId;
-use crate::outcome::{Evidence, Outcome};
+use crate::outcome::{Evidence, Outcome, Seen};
 use crate::request::Origin;
 use crate::scheduler::LeaseHandle;
 use http::response::Parts;
@@ -69,6 +69,11 @@ impl fmt::Debug for Answer<'_> {
 /// A closure over an [`Answer`] is a rule. It is asked once for each answer's head, on the task that polls the request, and
 /// without any lock; it should not block. A panic in it goes to the caller, and gives the lease back without blame.
 ///
+/// What it says counts as if the table had said it. An [`AuthError`](Outcome::AuthError) is the proxy's word on the exit's
+/// login, and two of them stop it: over plain `http://` a rule may know that answer of its proxy. In a tunnel the site has
+/// answered, so the proxy has let the login in, and none is doubted; what a site says of its own login is
+/// [`Fatal`](Outcome::Fatal) or a [block](Outcome::Blocked).
+///
 /// ```
 /// use tower_egress::classify::{Answer, ClassifyLayer};
 /// use tower_egress::{Outcome, outcome::BlockedBy};
@@ -106,7 +111,13 @@ impl Rules {
 
     /// The first opinion on the answer, with the proofs that its head gave. A login that the proxy refuses is its own word
     /// and no site's: no rule is asked.
-    pub(super) fn judge(&self, parts: &Parts, handle: &LeaseHandle, evidence: Evidence) -> Evidence {
+    pub(super) fn judge(
+        &self,
+        parts: &Parts,
+        handle: &LeaseHandle,
+        tunnelled: bool,
+        evidence: Evidence,
+    ) -> Evidence {
         let Some(rules) = &self.0 else { return evidence };
         if matches!(evidence.outcome, Outcome::AuthError { .. }) {
             return evidence;
@@ -115,7 +126,16 @@ impl Rules {
         match rules.iter().find_map(|rule| rule.outcome(&answer)) {
             Some(outcome) => {
                 let hint = Evidence::of(outcome).retry_after.or(evidence.retry_after);
-                Evidence { outcome, retry_after: hint, ..evidence }
+                let told = Evidence { outcome, retry_after: hint, ..evidence };
+                match outcome {
+                    // The site's own word, where the status might have been the proxy's.
+                    Outcome::Ok | Outcome::Blocked { .. } | Outcome::RateLimited { .. } => {
+                        told.seen(Seen::Seen)
+                    }
+                    // Then it was the proxy that answered, and it let nobody in.
+                    Outcome::AuthError { .. } if !tunnelled => told.seen(Seen::Unknown).login_accepted(false),
+                    _ => told,
+                }
             }
             None => evidence,
         }

@@ -25,7 +25,7 @@ pub use lease::{LeaseError, UnusableCounts};
 pub use order::CarriesRefusal;
 
 use crate::exit::ExitId;
-use crate::outcome::{Evidence, Outcome, RetryAfter};
+use crate::outcome::{Evidence, Outcome, RetryAfter, causes};
 use crate::verdict::Why;
 use std::fmt;
 use std::sync::Arc;
@@ -224,13 +224,7 @@ impl Error {
     /// Finds this error behind the boxed error that tower's own layers make.
     #[must_use]
     pub fn of<'a>(error: &'a (dyn std::error::Error + Send + Sync + 'static)) -> Option<&'a Self> {
-        let mut at: &(dyn std::error::Error + 'static) = error;
-        loop {
-            if let Some(own) = at.downcast_ref() {
-                return Some(own);
-            }
-            at = at.source()?;
-        }
+        causes(error).find_map(|cause| cause.downcast_ref())
     }
 }
 

@@ -191,7 +191,7 @@ impl Fleet {
         refusal
     }
 
-    /// `amends` is what of the same lease was taken before. Says whether this is taken.
+    /// `amends` is what of the same lease was taken before. Says what is taken of this.
     #[inline]
     pub(crate) fn report(
         &mut self,
@@ -199,34 +199,39 @@ impl Fleet {
         receipt: &Receipt,
         evidence: &Evidence,
         amends: Option<&Taken>,
-    ) -> bool {
+    ) -> Option<Taken> {
         self.pool.tick(now);
         self.pool.tell_report(now, receipt, evidence, amends.is_some());
         let taken = self.pool.charge(now, receipt, evidence, amends);
-        if taken {
+        if taken.is_some() {
             self.measure(now, receipt.at.1, evidence, amends.map(|before| &before.evidence));
         }
         taken
     }
 
-    /// Once per lease: its guard sees to that. `evidence` is what it reported last. Says whether somebody may wait for it.
+    /// Once per lease: its guard sees to that. `evidence` is what it reported last. Says whether somebody may wait for it, and
+    /// what was taken of an end without a word.
     #[inline]
-    pub(crate) fn release(&mut self, receipt: &Receipt, how: Release, evidence: Option<&Evidence>) -> bool {
-        if let (Release::Dropped { after }, None) = (how, evidence) {
-            self.dropped(receipt, after);
-        }
+    pub(crate) fn release(
+        &mut self,
+        receipt: &Receipt,
+        how: Release,
+        evidence: Option<&Evidence>,
+    ) -> (bool, Option<Taken>) {
+        let taken = match (how, evidence) {
+            (Release::Dropped { after }, None) => self.dropped(receipt, after),
+            _ => None,
+        };
         self.out = self.out.saturating_sub(1);
         self.pool.leave(receipt, evidence.is_some_and(Evidence::is_good_end));
-        !self.line.is_empty()
+        (!self.line.is_empty(), taken)
     }
 
     /// A caller went away without a word.
     #[cold]
-    fn dropped(&mut self, receipt: &Receipt, after: Duration) {
-        if after >= SLOW {
-            let weak = Evidence::of(Outcome::Interrupted { phase: Phase::Head });
-            self.report(receipt.sent + after, receipt, &weak, None);
-        }
+    fn dropped(&mut self, receipt: &Receipt, after: Duration) -> Option<Taken> {
+        let weak = Evidence::of(Outcome::Interrupted { phase: Phase::Head });
+        if after >= SLOW { self.report(receipt.sent + after, receipt, &weak, None) } else { None }
     }
 
     /// The body of a lease that was given back at its head has ended well.

@@ -1,6 +1,6 @@
 //! How a client says in which phase an attempt broke.
 
-use super::{Seen, machine};
+use super::{Seen, causes, machine};
 use bytes::Bytes;
 use http::Response;
 use std::error::Error;
@@ -97,14 +97,10 @@ impl Failure {
     #[must_use]
     pub fn not_connected(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         let source = source.into();
-        let causes = || std::iter::successors(Some(&*source as &dyn Error), |error| (*error).source());
-        let mut system = causes().filter_map(|error| error.downcast_ref::<io::Error>());
-        let blameless = system.clone().any(machine::failed);
-        let phase = if blameless || system.any(|error| is_out_of_reach(error.kind())) {
-            Phase::ExitTcp
-        } else {
-            Phase::OriginTls
-        };
+        let system = || causes(&*source).filter_map(|error| error.downcast_ref::<io::Error>());
+        let blameless = system().any(machine::failed);
+        let unreached = blameless || system().any(|error| is_out_of_reach(error.kind()));
+        let phase = if unreached { Phase::ExitTcp } else { Phase::OriginTls };
         Self::new(phase, Seen::Never).blameless(blameless).because(source)
     }
 

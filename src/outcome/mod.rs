@@ -11,6 +11,7 @@
 //! assert!(!refused.is_ok());
 //! ```
 
+mod causes;
 mod connection;
 mod counts;
 mod evidence;
@@ -22,6 +23,7 @@ mod retry_after;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use causes::causes;
 pub use connection::Connection;
 pub use counts::OutcomeCounts;
 pub use evidence::{Evidence, Seen};

@@ -122,4 +122,23 @@ fn what_did_not_connect_blames_the_exit_only_if_the_system_says_so() {
         assert_eq!(told(kind.into()), (Phase::OriginTls, false), "{kind}");
     }
     assert_eq!(told(ErrorKind::AddrNotAvailable.into()), (Phase::ExitTcp, true));
+    let again = Error::other(Error::other(Error::from(ErrorKind::ConnectionRefused)));
+    assert_eq!(told(again), (Phase::ExitTcp, false), "as connectors wrap it that give an io::Error");
+}
+
+#[test]
+fn an_error_that_is_its_own_source_has_an_end() {
+    #[derive(Debug)]
+    struct Circle;
+    impl fmt::Display for Circle {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("round")
+        }
+    }
+    impl std::error::Error for Circle {
+        fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+            Some(self)
+        }
+    }
+    assert_eq!(Failure::not_connected(Circle).phase(), Phase::OriginTls);
 }

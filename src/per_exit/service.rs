@@ -39,25 +39,25 @@ const MAX_CLIENTS: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
 ///
 /// # Cancel safety
 /// Dropping the future drops the client's. A client that was made for it is kept.
-pub struct PerExit<S, F> {
-    make: Arc<F>,
+pub struct PerExit<S> {
+    /// Without its own type: a closure's that returns a boxed error would keep a stack out of `tokio::spawn(async { .. })`.
+    make: Arc<Make<S>>,
     /// Each client has a lock of its own, under which it is cloned: the shared one never waits for foreign code, and a
     /// client need not be `Sync`.
     clients: Arc<Mutex<Clients<Arc<Mutex<S>>>>>,
 }
 
-impl<S, F> PerExit<S, F>
-where
-    F: Fn(&Route) -> Result<S, Box<dyn std::error::Error + Send + Sync>>,
-{
+type Make<S> = dyn Fn(&Route) -> Result<S, BoxError> + Send + Sync;
+
+impl<S> PerExit<S> {
     /// Makes clients with this, each for a route, and through nothing but it.
     #[must_use]
-    pub fn new(make: F) -> Self {
+    pub fn new(
+        make: impl Fn(&Route) -> Result<S, Box<dyn std::error::Error + Send + Sync>> + Send + Sync + 'static,
+    ) -> Self {
         Self { make: Arc::new(make), clients: shared(MAX_CLIENTS) }
     }
-}
 
-impl<S, F> PerExit<S, F> {
     /// Most clients that are kept; 256 by default. The one that was used least recently goes first, with its idle
     /// connections; requests that use it then run to their end. It begins with none: clones made before keep theirs.
     ///
@@ -96,11 +96,7 @@ fn shared<S>(max: NonZeroUsize) -> Arc<Mutex<Clients<S>>> {
     Arc::new(Mutex::new(Clients::new(max)))
 }
 
-impl<S, F> PerExit<S, F>
-where
-    S: Clone,
-    F: Fn(&Route) -> Result<S, BoxError>,
-{
+impl<S: Clone> PerExit<S> {
     fn client(&self, route: &Route) -> Result<S, BoxError> {
         if route.is_fresh() {
             return (self.make)(route);
@@ -125,11 +121,10 @@ where
     }
 }
 
-impl<S, F, B> Service<Request<B>> for PerExit<S, F>
+impl<S, B> Service<Request<B>> for PerExit<S>
 where
     S: Service<Request<B>> + Clone,
     S::Error: Into<BoxError>,
-    F: Fn(&Route) -> Result<S, BoxError>,
 {
     type Response = S::Response;
     type Error = PerExitError;
@@ -151,13 +146,13 @@ where
     }
 }
 
-impl<S, F> Clone for PerExit<S, F> {
+impl<S> Clone for PerExit<S> {
     fn clone(&self) -> Self {
         Self { make: Arc::clone(&self.make), clients: Arc::clone(&self.clients) }
     }
 }
 
-impl<S, F> fmt::Debug for PerExit<S, F> {
+impl<S> fmt::Debug for PerExit<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The clients themselves may print the logins they were made with.
         let clients = self.clients.lock();

@@ -12,11 +12,11 @@
 //!
 //! Every rest is lengthened by U(1, 1.25), never shortened: nobody comes back earlier than asked. The last usable exit of a
 //! list is not benched but paced: it rests max(hint, 1 s, an eighth), and what holds it keeps it. What was in flight when a
-//! gate shut says nothing new about it, so a burst of refusals counts once. What is blameless charges no exit.
+//! gate shut says nothing new about it, so a burst of refusals counts once. What is blameless charges no exit. An attempt of
+//! which more is said than once costs its exit the worst of it, once.
 
 use super::Pool;
 use super::Receipt;
-use super::Taken;
 use super::bits::{Bits, Out};
 use super::event::Event;
 use super::exits::{ExitRecord, Source};
@@ -24,6 +24,7 @@ use super::gate::State;
 use super::ix::{BindingIx, ExitIx, OriginIx};
 use super::pairs::Pair;
 use super::slab::Slot;
+use super::{Cost, Taken};
 use crate::draw::{Stream, draw, unit};
 use crate::outcome::{Evidence, FailureDomain, Outcome, Phase, Seen};
 use crate::request::Time;
@@ -38,8 +39,8 @@ const LATELY: Duration = Duration::from_secs(60);
 const HINT_CAP: Duration = Duration::from_secs(3_600);
 
 impl Pool {
-    /// Takes one report in. `amends` is what the same attempt reported before; it is taken back first. Says whether the
-    /// report was taken: what an origin refused is not made less by a broken body.
+    /// Takes one report in. `amends` is what the same attempt reported before; it is taken back first, but for what
+    /// it has cost the exit. Says what was taken: what an origin refused is not made less by a broken body.
     #[inline]
     pub(crate) fn charge(
         &mut self,
@@ -47,19 +48,20 @@ impl Pool {
         by: &Receipt,
         evidence: &Evidence,
         amends: Option<&Taken>,
-    ) -> bool {
+    ) -> Option<Taken> {
         if let Some(before) = amends {
             if !before.evidence.outcome.is_ok() && matches!(evidence.outcome, Outcome::Interrupted { .. }) {
-                return false;
+                return None;
             }
             self.take_back(now, by, before);
         }
         let again = amends.is_some_and(|before| before.evidence.outcome.is_ok());
         let settled = self.charge_pair(now, by, evidence, again);
-        if !settled && !self.charge_parents(now, by, evidence) {
-            self.charge_exit(now, by, evidence);
+        let mut cost = amends.map(|before| before.cost).unwrap_or_default();
+        if !settled && !self.charge_parents(now, by, evidence, &mut cost) {
+            self.charge_exit(now, by, evidence, &mut cost);
         }
-        true
+        Some(Taken { evidence: *evidence, at: now, cost })
     }
 
     /// Tells of a report, before what it costs.
@@ -80,7 +82,7 @@ impl Pool {
 
     fn take_back(&mut self, now: Time, by: &Receipt, before: &Taken) {
         let (exit, origin) = by.at;
-        let Taken { evidence: before, at } = before;
+        let Taken { evidence: before, at, .. } = before;
         let Some(record) = self.origins.get_mut(origin) else { return };
         let count = record.counts.of(&before.outcome);
         *count = count.saturating_sub(1);
@@ -185,7 +187,7 @@ impl Pool {
     }
 
     #[inline]
-    fn charge_exit(&mut self, now: Time, by: &Receipt, evidence: &Evidence) {
+    fn charge_exit(&mut self, now: Time, by: &Receipt, evidence: &Evidence, cost: &mut Cost) {
         let (exit, origin) = by.at;
         let known = self.exits.get(exit).filter(|record| record.id() == by.exit);
         let Some(record) = known.filter(|_| !evidence.blameless) else { return };
@@ -216,7 +218,11 @@ impl Pool {
             }
             _ => return,
         };
-        self.fault(now, exit, by, weight);
+        let owed = weight - cost.faults;
+        if owed > 0.0 {
+            cost.faults = weight;
+            self.fault(now, exit, by, owed);
+        }
     }
 
     fn tell_rest(&mut self, now: Time, by: &Receipt, at: Option<OriginIx>, state: Option<State>) {

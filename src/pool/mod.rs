@@ -41,7 +41,7 @@ pub(crate) use moved::Moved;
 pub(crate) use promise::Promise;
 pub use reason::Reason;
 pub use receipt::Receipt;
-pub(crate) use receipt::{LeaseId, Taken};
+pub(crate) use receipt::{Cost, LeaseId, Taken};
 pub(crate) use slab::{Slab, Slot};
 pub use spread::{BlockedSpread, ExitBlocks, SpreadVerdict};
 pub(crate) use stake::Stake;

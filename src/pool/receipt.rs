@@ -9,11 +9,21 @@ use crate::request::Time;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct LeaseId(pub(crate) u64);
 
+/// What an attempt has cost so far. Later words on it cost no more than the worst of them.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub(crate) struct Cost {
+    /// Faults of its exit.
+    pub(crate) faults: f32,
+    /// A refusal of its login, or a failure to reach its gateway.
+    pub(crate) shared: bool,
+}
+
 /// A report that was taken, and when: what a later word on the same attempt amends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Taken {
     pub(crate) evidence: Evidence,
     pub(crate) at: Time,
+    pub(crate) cost: Cost,
 }
 
 /// The proof of a lease. Small and copied freely; a report that comes after the lease has ended goes by it.

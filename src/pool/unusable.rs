@@ -146,9 +146,11 @@ impl View<'_> {
             return NoExit::Unusable { retry_at: retry_at.max(back), counts, by };
         }
         let pair = self.pool.pairs.at(exit, self.origin).map(|pair| pair.gate.state());
-        let (whose, state) = match (self.pool.exits.get(exit).map(|record| record.gate.state()), pair) {
-            (Some(State::Open) | None, Some(pair)) => (&mut counts.cooling, pair),
-            (state, _) => (&mut counts.dead, state.unwrap_or(State::Open)),
+        let own = self.pool.exits.get(exit).map_or(State::Open, |record| record.gate.state());
+        // An exit whose trial nobody has taken yet would let the request through: then it is the pair that does not.
+        let (whose, state) = match own.admits() {
+            true => (&mut counts.cooling, pair.unwrap_or(State::Open)),
+            false => (&mut counts.dead, own),
         };
         let retry_at = match state {
             State::Resting { until } => {

@@ -15,9 +15,12 @@ pub struct Origin(Name);
 #[derive(Clone)]
 enum Name {
     Text(Arc<str>),
-    /// A URI's own, where that is the name as it stands: most are, and nothing is allocated. It keeps the whole URI.
+    /// A short URI's own, where that is the name as it stands: most are, and nothing is allocated. It keeps the whole URI.
     Host(Authority),
 }
+
+/// The longest path and query that a name may keep.
+const SHORT: usize = 1_024;
 
 impl Origin {
     /// An origin by name. Any text serves, so that a group of hosts can share one; letters are put in lower case.
@@ -34,7 +37,8 @@ impl Origin {
     #[must_use]
     pub fn of(uri: &Uri) -> Option<Self> {
         let authority = uri.authority()?;
-        if is_name(authority.as_str()) {
+        let short = uri.path_and_query().is_none_or(|path| path.as_str().len() <= SHORT);
+        if short && is_name(authority.as_str()) {
             return Some(Self(Name::Host(authority.clone())));
         }
         let host = authority.host();

@@ -42,8 +42,18 @@ where
     Running {
         #[pin]
         answer: ResponseFuture<ExitAwarePolicy, S, Request<ReplayBody<B>>>,
-        attempt: Attempt,
+        /// Last: the attempt that is under way goes first.
+        attempt: Ending,
     },
+}
+
+/// Ends the request with its future.
+struct Ending(Attempt);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.end();
+    }
 }
 
 impl<S, B> RetryFuture<S, B>
@@ -64,7 +74,7 @@ where
         answer: ResponseFuture<ExitAwarePolicy, S, Request<ReplayBody<B>>>,
         attempt: Attempt,
     ) -> Self {
-        Self { state: State::Running { answer, attempt } }
+        Self { state: State::Running { answer, attempt: Ending(attempt) } }
     }
 }
 
@@ -82,8 +92,9 @@ where
             StateProj::Passing(answer) => answer.poll(cx),
             StateProj::Running { answer, attempt } => answer.poll(cx).map(|mut out| {
                 if let Err(error) = &mut out {
-                    complete(error, attempt);
+                    complete(error, &attempt.0);
                 }
+                attempt.0.end();
                 out
             }),
         }

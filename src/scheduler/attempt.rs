@@ -10,6 +10,7 @@ use crate::request::{LeaseRequest, Time};
 use crate::verdict::{Verdict, Why};
 use http::Extensions;
 use smallvec::SmallVec;
+use std::mem;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -23,8 +24,6 @@ pub(crate) struct Attempt(Arc<Slot>);
 struct Slot {
     scheduler: Scheduler,
     idempotent: bool,
-    /// What the request carried when it came, for its copies.
-    carried: Carried,
     /// Whether an attempt has asked before.
     asked: AtomicBool,
     state: Mutex<State>,
@@ -33,7 +32,9 @@ struct Slot {
 /// A request's extensions. A map of them costs an allocation for each, and two more; most requests carry no more than what
 /// they lease, and are sent once.
 #[allow(clippy::large_enum_variant, reason = "the large one is the usual one, and a box is what it saves")]
+#[derive(Default)]
 enum Carried {
+    #[default]
     Nothing,
     Ask(LeaseRequest),
     More(Extensions),
@@ -47,10 +48,20 @@ impl Carried {
             _ => Self::More(extensions.clone()),
         }
     }
+
+    fn give(&self, extensions: &mut Extensions) {
+        match self {
+            Self::Nothing => {}
+            Self::Ask(ask) => drop(extensions.insert(ask.clone())),
+            Self::More(all) => extensions.clone_from(all),
+        }
+    }
 }
 
 #[derive(Default)]
 struct State {
+    /// What the request carried when it came, for its copies.
+    carried: Carried,
     /// What was leased last, with the trail of the request. Written by the lease layer: the retry layer's copy of the
     /// request carries no lease request if the lease layer makes it.
     ask: Option<LeaseRequest>,
@@ -71,20 +82,28 @@ struct State {
 impl Attempt {
     /// The slot of a request, which is put into its extensions.
     pub(crate) fn of(scheduler: Scheduler, idempotent: bool, extensions: &mut Extensions) -> Self {
-        let (carried, asked) = (Carried::of(extensions), AtomicBool::new(false));
-        let attempt = Self(Arc::new(Slot { scheduler, idempotent, carried, asked, state: Mutex::default() }));
+        let state = Mutex::new(State { carried: Carried::of(extensions), ..State::default() });
+        let attempt = Self(Arc::new(Slot { scheduler, idempotent, asked: AtomicBool::new(false), state }));
         extensions.insert(attempt.clone());
         attempt
     }
 
     /// Gives a copy of the request what the first one carried.
     pub(crate) fn carry(&self, extensions: &mut Extensions) {
-        match &self.0.carried {
-            Carried::Nothing => {}
-            Carried::Ask(ask) => drop(extensions.insert(ask.clone())),
-            Carried::More(all) => extensions.clone_from(all),
-        }
+        // Taken out, because to clone what it holds is somebody else's code.
+        let carried = mem::take(&mut lock(&self.0.state).carried);
+        carried.give(extensions);
+        lock(&self.0.state).carried = carried;
         extensions.insert(self.clone());
+    }
+
+    /// The request is over: what only another attempt would need goes, for bodies and answers keep the slot, and what a
+    /// request carries may keep its answer.
+    pub(crate) fn end(&self) {
+        let mut state = lock(&self.0.state);
+        let over = (mem::take(&mut state.carried), state.ask.take(), state.kept.take());
+        drop(state);
+        drop(over);
     }
 
     /// Whether the slot's decisions are made by this scheduler.
@@ -129,7 +148,7 @@ impl Attempt {
             state.records.remove(0);
             state.forgotten += 1;
         }
-        let waited = std::mem::take(&mut state.wait);
+        let waited = mem::take(&mut state.wait);
         state.records.push(AttemptRecord::new(receipt.exit, evidence.outcome, waited));
         state.last = Some((receipt, evidence));
         newest

@@ -5,7 +5,7 @@ use super::{Attempt, Reason, Receipt, Release, Scheduler};
 use crate::exit::Route;
 use crate::fleet::{Grant, Taken};
 use crate::outcome::Evidence;
-use crate::request::{Origin, Time};
+use crate::request::Origin;
 use std::time::{Duration, SystemTime};
 
 /// A granted lease. It does not know when it ends: its owner releases it exactly once.
@@ -28,9 +28,7 @@ pub(super) struct Held {
 
 #[derive(Clone, Copy)]
 struct Reported {
-    evidence: Evidence,
-    /// When it was taken.
-    at: Time,
+    taken: Taken,
     /// Its place among the attempts of the request, if there is a slot that counts them.
     place: Option<u32>,
 }
@@ -53,22 +51,22 @@ impl Held {
     }
 
     pub(super) fn evidence(&self) -> Option<Evidence> {
-        lock(&self.last).map(|reported| reported.evidence)
+        lock(&self.last).map(|reported| reported.taken.evidence)
     }
 
     /// Reports what `judge` makes of the last report. One lock around all of it, so that each report amends the one before.
     pub(super) fn report_with(&self, judge: impl FnOnce(Option<Evidence>) -> Option<Evidence>) {
         let after = {
             let mut last = lock(&self.last);
-            let before = last.map(|reported| reported.evidence);
+            let before = last.map(|reported| reported.taken.evidence);
             let Some(evidence) = judge(before) else { return };
-            let amends = last.map(|Reported { evidence, at, .. }| Taken { evidence, at });
-            let (after, at) = self.scheduler.report(&self.receipt, &evidence, amends.as_ref());
+            let amends = last.map(|reported| reported.taken);
+            let (after, taken) = self.scheduler.report(&self.receipt, &evidence, amends.as_ref());
             // What is not taken was not said: a broken body makes no refusal less.
-            if let Some(at) = at {
+            if let Some(taken) = taken {
                 let place = last.and_then(|reported| reported.place);
                 let place = self.attempt.as_ref().map(|attempt| attempt.note(place, self.receipt, evidence));
-                *last = Some(Reported { evidence, at, place });
+                *last = Some(Reported { taken, place });
             }
             after
         };
@@ -100,13 +98,21 @@ impl Held {
 
     /// By the layers. A head is no good end of a lease whose body is still to come; at the end its bytes go into the trail.
     pub(super) fn release_shared(&self, at_end: bool) {
-        let last = *lock(&self.last);
-        if at_end {
-            self.settle(last.as_ref());
-        }
-        let how = self.ended(last.is_some());
-        let last = last.as_ref().filter(|_| at_end);
-        self.scheduler.release(&self.receipt, how, last.map(|last| &last.evidence));
+        let after = {
+            let mut last = lock(&self.last);
+            if at_end {
+                self.settle(last.as_ref());
+            }
+            let how = self.ended(last.is_some());
+            let evidence = last.as_ref().filter(|_| at_end).map(|last| last.taken.evidence);
+            let (after, taken) = self.scheduler.release(&self.receipt, how, evidence.as_ref());
+            // Whoever still has a handle may have a later word, and it amends this one.
+            if let Some(taken) = taken {
+                *last = Some(Reported { taken, place: None });
+            }
+            after
+        };
+        self.scheduler.finish(after);
     }
 
     fn settle(&self, last: Option<&Reported>) {
@@ -120,8 +126,9 @@ impl Held {
     pub(super) fn release_own(&mut self, how: Option<Release>) {
         let reported = get_mut(&mut self.last).is_some();
         let how = how.unwrap_or_else(|| self.ended(reported));
-        let last = get_mut(&mut self.last).as_ref().map(|reported| &reported.evidence);
-        self.scheduler.release(&self.receipt, how, last);
+        let last = get_mut(&mut self.last).as_ref().map(|reported| &reported.taken.evidence);
+        let (after, _) = self.scheduler.release(&self.receipt, how, last);
+        self.scheduler.finish(after);
     }
 
     fn ended(&self, reported: bool) -> Release {

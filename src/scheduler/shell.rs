@@ -166,18 +166,18 @@ impl Scheduler {
         guarded.fleet.snapshot(self.now())
     }
 
-    /// Says when it was taken, if it was.
+    /// Says what of it was taken.
     #[inline]
     pub(super) fn report(
         &self,
         receipt: &Receipt,
         evidence: &Evidence,
         amends: Option<&Taken>,
-    ) -> (After, Option<Time>) {
+    ) -> (After, Option<Taken>) {
         let mut guarded = self.guarded();
         let now = self.now();
         let taken = guarded.fleet.report(now, receipt, evidence, amends);
-        (after(guarded, now), taken.then_some(now))
+        (after(guarded, now), taken)
     }
 
     /// One verb of the fleet. Who may go now is woken, and what has happened is told, after the lock is released.
@@ -202,14 +202,19 @@ impl Scheduler {
         Operator(self)
     }
 
+    /// Whom to wake once no lock is held, and what was taken of an end without a word.
     #[inline]
-    pub(super) fn release(&self, receipt: &Receipt, how: Release, evidence: Option<&Evidence>) {
+    pub(super) fn release(
+        &self,
+        receipt: &Receipt,
+        how: Release,
+        evidence: Option<&Evidence>,
+    ) -> (After, Option<Taken>) {
         let mut guarded = self.guarded();
-        if guarded.fleet.release(receipt, how, evidence) {
-            let called = guarded.call(self.now());
-            drop(guarded);
-            wake(called);
-        }
+        let (waits, taken) = guarded.fleet.release(receipt, how, evidence);
+        // What happened is told with the next verb: a drop runs no observer.
+        let after = waits.then(|| Box::new(ToDo { called: guarded.call(self.now()), news: false }));
+        (After(after), taken)
     }
 
     pub(super) fn ended_well(&self, receipt: &Receipt) {

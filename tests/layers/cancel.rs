@@ -131,3 +131,27 @@ async fn a_client_that_panics_gives_its_lease_back() {
     let response = EgressLayer::new(&scheduler).layer(Script::new([status(200)])).oneshot(get(URI)).await;
     assert_eq!(response.unwrap().status(), 200);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_goes_away_late_counts_once_if_its_attempt_still_says_what_it_showed() {
+    let scheduler = scheduler(2);
+    let late = Step::After(Duration::from_secs(15), Box::new(status(200)));
+    // A layer that lets the attempt run on by itself.
+    let stack = ServiceBuilder::new()
+        .layer(LeaseLayer::new(&scheduler))
+        .map_future(|attempt| async { tokio::task::spawn_local(attempt).await.unwrap() })
+        .layer(ClassifyLayer::new())
+        .service(Script::new([late]));
+    let local = tokio::task::LocalSet::new();
+    local
+        .run_until(async {
+            let answer = stack.oneshot(get(URI));
+            assert!(tokio::time::timeout(Duration::from_secs(12), answer).await.is_err());
+            let outcomes = scheduler.snapshot().outcomes;
+            assert_eq!((outcomes.interrupted, outcomes.total()), (1, 1), "it kept its caller waiting");
+            tokio::time::sleep(Duration::from_secs(10)).await;
+        })
+        .await;
+    let snapshot = scheduler.snapshot();
+    assert_eq!((snapshot.outcomes.ok, snapshot.outcomes.total(), snapshot.in_flight), (1, 1, 0));
+}

@@ -5,6 +5,7 @@
 mod cancel;
 mod classify;
 mod composed;
+mod kept;
 mod lease;
 mod observers;
 mod order;
@@ -12,6 +13,7 @@ mod plain;
 mod retry;
 mod rules;
 mod secrets;
+mod storm;
 mod support;
 #[cfg(feature = "tower-http")]
 mod tower_http;

@@ -135,3 +135,85 @@ fn a_rule_may_be_a_value_and_prints_no_secret() {
     let debug = format!("{layer:?}");
     assert!(debug.contains("1 rules") && !debug.contains("hunter2"), "{debug}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_rule_refuses_a_login_only_where_the_proxy_may_have_answered() {
+    let login = |answer: &Answer<'_>| {
+        let refused = [401, 403].contains(&answer.status().as_u16());
+        refused.then_some(Outcome::AuthError { reason: AuthReason::Rejected })
+    };
+    // Over http a proxy that answers so is known by its user alone; in a tunnel it is the site that wants another login.
+    for (uri, stops) in [("http://shop.example/", true), (URI, false)] {
+        let scheduler = scheduler(1);
+        let script = Script::new((0..8).map(|_| status(401)));
+        let stack = EgressLayer::new(&scheduler).rule(login).layer(script);
+        for _ in 0..2 {
+            drop(stack.clone().oneshot(get(uri)).await);
+        }
+        let lease = scheduler.lease(&tower_egress::LeaseRequest::per_request().origin("other.example"));
+        let stopped = matches!(lease, Err(tower_egress::LeaseError::FleetStopped));
+        assert_eq!(stopped, stops, "{uri}: {lease:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_odd_outcome_wedges_the_fleet() {
+    use tower_egress::outcome::{GatewayScope, Phase, RetryAfter};
+    let hint = Some(RetryAfter::new(Duration::MAX));
+    let odd = [
+        Outcome::Ok,
+        Outcome::Fatal,
+        Outcome::TargetDenied,
+        Outcome::TargetUnreachable,
+        Outcome::RateLimited { retry_after: hint },
+        Outcome::RateLimited { retry_after: Some(RetryAfter::new(Duration::ZERO)) },
+        Outcome::GatewayOverloaded { retry_after: hint, scope: GatewayScope::Gateway },
+        Outcome::ProxyError { phase: Phase::ExitTcp },
+        Outcome::ProxyError { phase: Phase::Body },
+        Outcome::Interrupted { phase: Phase::Request },
+        Outcome::AuthError { reason: AuthReason::Capacity },
+        Outcome::AuthError { reason: AuthReason::Quota },
+    ];
+    for outcome in odd {
+        for code in [200, 502] {
+            let scheduler = scheduler(1);
+            let stack = EgressLayer::new(&scheduler).rule(move |_: &Answer<'_>| Some(outcome));
+            let stack = stack.layer(Script::new((0..40).map(|_| status(code))));
+            for _ in 0..8 {
+                drop(stack.clone().oneshot(get("http://shop.example/")).await);
+            }
+            tokio::time::advance(Duration::from_secs(2 * 3_600)).await;
+            let snapshot = scheduler.snapshot();
+            assert_eq!((snapshot.in_flight, snapshot.waiting), (0, 0), "{outcome}");
+            let origin = &snapshot.origins[0];
+            assert!((0.0..=1.0).contains(&origin.heat), "{outcome}: {}", origin.heat);
+            let ask = tower_egress::LeaseRequest::per_request().origin("shop.example");
+            let lease = scheduler.acquire(&ask).await;
+            assert!(lease.is_ok(), "{outcome} for a {code}: {lease:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_rule_calls_the_sites_word_has_come_through_the_exit() {
+    for outcome in [Outcome::Ok, BLOCKED] {
+        let scheduler = scheduler(2);
+        let asked = |site: &'static str| tower_egress::LeaseRequest::per_request().origin(site);
+        while scheduler.snapshot().exits.dead < 2 {
+            let refused = Outcome::ProxyError { phase: tower_egress::outcome::Phase::Tunnel };
+            scheduler.lease(&asked("other.example")).unwrap().report(refused);
+        }
+        tokio::time::advance(Duration::from_secs(6)).await;
+        // In the absolute form a 502 may be the proxy's own, unless somebody knows better.
+        let stack = EgressLayer::new(&scheduler).rule(move |_: &Answer<'_>| Some(outcome));
+        let mut request = get("http://shop.example/");
+        let once = tower_egress::LeaseRequest::per_request().attempts(std::num::NonZeroU32::MIN);
+        request.extensions_mut().insert(once);
+        let response = stack.layer(Script::new([status(502)])).oneshot(request).await.unwrap();
+        let exit = response.extensions().get::<Served>().unwrap().exit();
+        drop(response);
+        let lease = |_| scheduler.lease(&asked("third.example")).unwrap();
+        let works = [0, 1].map(lease).iter().any(|lease| lease.exit() == exit && !lease.is_trial());
+        assert!(works, "{outcome}");
+    }
+}

@@ -325,3 +325,80 @@ async fn tower_https_timeout_is_an_answer_and_so_it_counts_as_the_sites() {
     assert!(response.extensions().get::<Served>().is_none(), "and it has no trail");
     assert_eq!(scheduler.snapshot().in_flight, 0);
 }
+
+/// The URI and the names of the headers of each hop along these locations.
+async fn along<P>(uri: &str, locations: &'static [&'static [u8]], policy: P) -> Vec<(String, Vec<String>)>
+where
+    P: tower_http::follow_redirect::policy::Policy<Body, tower_egress::Error> + Clone,
+{
+    let hops = Rc::new(RefCell::new(Vec::new()));
+    let seen = Rc::clone(&hops);
+    let client = service_fn(move |request: Request<tower_egress::retry::ReplayBody<Body>>| {
+        let names = request.headers().keys().map(ToString::to_string).collect();
+        seen.borrow_mut().push((request.uri().to_string(), names));
+        let mut answer = Response::new(Full::<Bytes>::default());
+        if let Some(next) = locations.get(seen.borrow().len() - 1) {
+            *answer.status_mut() = StatusCode::FOUND;
+            answer.headers_mut().insert(LOCATION, HeaderValue::from_bytes(next).unwrap());
+        }
+        async { Ok::<_, std::io::Error>(answer) }
+    });
+    let scheduler = scheduler(4);
+    let stack = FollowRedirectLayer::with_policy(policy).layer(EgressLayer::new(&scheduler).layer(client));
+    let mut request = asked(Method::GET, LeaseRequest::new("k"));
+    *request.uri_mut() = uri.parse().unwrap();
+    drop(stack.oneshot(request).await.unwrap());
+    assert_eq!(scheduler.snapshot().in_flight, 0);
+    drop(scheduler);
+    Rc::into_inner(hops).unwrap().into_inner()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_site_is_the_same_however_its_name_is_written() {
+    for uri in ["https://SHOP.example/", "https://shop.example:443/", "https://shop.example./"] {
+        let hops = along(uri, &[b"https://shop.example/next"], Redirects::new()).await;
+        assert_eq!(hops[1].1, hops[0].1, "{uri}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_policys_word_to_follow_takes_no_credentials_along() {
+    use tower_http::follow_redirect::policy::Action;
+    let other: &[&[u8]] = &[b"https://other.example/"];
+    let policy = Redirects::new().max_hops(0).or::<_, Body, tower_egress::Error>(Action::Follow);
+    assert_eq!(along(URI, other, policy).await[1].1, ["accept-language"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_location_brings_credentials_elsewhere() {
+    let back: &[&[u8]] =
+        &[b"http://shop.example/", b"https://other.example/", b"https://shop.example/home", b"/on"];
+    let hops = along(URI, back, Redirects::new()).await;
+    assert_eq!(hops.len(), 5);
+    assert!(hops[1..].iter().all(|(_, names)| names == &["accept-language"]), "{hops:?}");
+    let hostile: &[&[&[u8]]] = &[
+        &[b"//other.example/"],
+        &[b"https://shop.example@other.example/"],
+        &[b"https://shop.example:pw@[::1]:0/#x"],
+        &[b"https:\\\\other.example\\@shop.example/"],
+        &[b"https://shop.example:99999/"],
+        &[b"https://shop.example.other.example/"],
+        &[b"https://\xc3\xa4.example/"],
+        &[b"https://\xff/"],
+        &[b"https://@@shop.example:8443@/"],
+        &[b"https://%73hop.example:444/"],
+        &[b"///"],
+        &[b"https://"],
+        &[b"#only"],
+        &[b""],
+    ];
+    for locations in hostile {
+        for uri in [URI, "https://me:pw@shop.example/"] {
+            for (to, names) in &along(uri, locations, Redirects::new()).await[1..] {
+                let same = to.starts_with("https://shop.example/");
+                assert_eq!(names.len(), if same { 5 } else { 1 }, "{to}: {names:?}");
+                assert!(!to.split('/').nth(2).unwrap().contains('@'), "{to}");
+            }
+        }
+    }
+}

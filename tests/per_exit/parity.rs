@@ -120,7 +120,7 @@ async fn a_site_whose_certificate_is_not_trusted_is_tried_through_one_other_exit
         let world = World::start(kind, Lab::builder().fine(3)).await;
         let stranger = Lab::builder().start().await.unwrap();
         let strange = crate::clients::trust(stranger.ca_pem());
-        let make: crate::world::Make = Box::new(move |route| kind.client(route, &strange));
+        let make = move |route: &_| kind.client(route, &strange);
         let world = World { clients: tower_egress::PerExit::new(make), ..world };
         let error = world.fetch(Method::GET, &world.lab.tls_url("/p")).await.unwrap_err();
         assert_eq!(error.outcome(), Some(NOT_CONNECTED));
@@ -218,9 +218,10 @@ async fn a_request_dropped_on_its_way_gives_its_lease_back_once() {
 #[tokio::test]
 async fn without_a_failure_in_its_chain_an_error_proves_nothing() {
     let world = World::start(Kind::Reqwest, Lab::builder().dead(1)).await;
-    let bare = tower_egress::PerExit::new(|route: &tower_egress::exit::Route| {
+    let tls = crate::clients::trust(world.lab.ca_pem());
+    let bare = tower_egress::PerExit::new(move |route: &tower_egress::exit::Route| {
         let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(crate::clients::trust(world.lab.ca_pem()))
+            .tls_backend_preconfigured(tls.clone())
             .proxy(reqwest::Proxy::all(route.url())?)
             .build()?;
         Ok(tower::service_fn(move |request: crate::clients::Asked| {

@@ -1,6 +1,6 @@
 //! The lab on loopback with a foreign client per exit in front of it.
 
-use crate::clients::{BoxError, Foreign, Kind, Page, trust};
+use crate::clients::{Foreign, Kind, Page, trust};
 use http::{Method, Request, Response};
 use http_body_util::BodyExt as _;
 use std::time::Duration;
@@ -9,7 +9,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 use tower::Layer as _;
 use tower_egress::classify::EgressBody;
-use tower_egress::exit::Route;
 use tower_egress::lab::{Lab, LabBuilder};
 use tower_egress::outcome::Outcome;
 use tower_egress::verdict::RetryRules;
@@ -17,8 +16,7 @@ use tower_egress::{
     Body, EgressLayer, Error, ExitId, ExitList, Gateway, LeaseRequest, PerExit, Scheduler, Served,
 };
 
-pub(crate) type Make = Box<dyn Fn(&Route) -> Result<Foreign, BoxError> + Send + Sync>;
-pub(crate) type Clients = PerExit<Foreign, Make>;
+pub(crate) type Clients = PerExit<Foreign>;
 pub(crate) type Answer = Response<EgressBody<Page>>;
 
 pub(crate) struct World {
@@ -43,8 +41,8 @@ impl World {
             [one, ..] => scheduler.gateway(Gateway::rotating(&one.template()).unwrap()),
         };
         let tls = trust(lab.ca_pem());
-        let make: Make = Box::new(move |route| kind.client(route, &tls));
-        Self { lab, scheduler: scheduler.build().unwrap(), clients: PerExit::new(make) }
+        let clients = PerExit::new(move |route| kind.client(route, &tls));
+        Self { lab, scheduler: scheduler.build().unwrap(), clients }
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Result<Answer, Error> {

@@ -1,6 +1,7 @@
 //! A later word on an attempt takes the earlier one back, whole and once.
 
 use super::*;
+use crate::outcome::AuthReason;
 
 #[test]
 fn what_is_taken_back_weighs_as_it_was_counted_and_not_as_it_was_sent() {
@@ -55,4 +56,34 @@ fn what_was_not_taken_is_not_taken_back() {
     world.report(&grant, Outcome::Ok);
     let outcomes = world.snapshot().outcomes;
     assert_eq!((outcomes.ok, outcomes.total()), (1, 1), "{outcomes:?}");
+}
+
+#[test]
+fn one_attempt_is_one_fault_however_often_it_is_said() {
+    let broken = Outcome::ProxyError { phase: Phase::Tunnel };
+    for said in [[broken; 6], [broken, Outcome::Ok, broken, Outcome::Ok, broken, broken], [REFUSED; 6]] {
+        let mut world = World::of(2);
+        let grant = world.lease(&LeaseRequest::per_request());
+        said.iter().for_each(|outcome| world.report(&grant, *outcome));
+        world.end(&grant);
+        assert_eq!(world.snapshot().exits.dead, 0, "{said:?}");
+    }
+}
+
+#[test]
+fn one_attempt_refuses_one_login_however_often_it_is_said() {
+    let mut world = World::of(1);
+    let refused = Outcome::AuthError { reason: AuthReason::Rejected };
+    let grant = world.lease(&LeaseRequest::per_request());
+    (0..9).for_each(|_| world.report(&grant, refused));
+    world.end(&grant);
+    assert!(world.at("a.test", &LeaseRequest::per_request()).is_ok(), "it is doubted, and not stopped");
+
+    let mut world = World::of(1);
+    let accepted = world.lease(&LeaseRequest::per_request());
+    world.finish(&accepted, Evidence::of(Outcome::Ok).login_accepted(true));
+    let grant = world.pass(secs(1)).lease(&LeaseRequest::per_request());
+    (0..9).for_each(|_| world.report(&grant, refused));
+    world.end(&grant);
+    assert!(!world.lease(&LeaseRequest::per_request()).trial, "one stray refusal doubts nothing");
 }

@@ -189,10 +189,11 @@ fn a_broken_body_does_not_make_a_block_less() {
 fn a_parser_may_say_later_that_a_page_was_a_block() {
     let mut world = World::of(2);
     let grant = world.lease(&LeaseRequest::per_request());
-    world.finish(&grant, Outcome::Ok);
+    let ok = Evidence::of(Outcome::Ok);
+    let taken = world.fleet.report(world.now, &grant.receipt, &ok, None);
+    world.fleet.release(&grant.receipt, Release::Done, Some(&ok));
     world.pass(secs(1));
-    let ok = Taken { evidence: Evidence::of(Outcome::Ok), at: world.now };
-    world.fleet.report(world.now, &grant.receipt, &Evidence::of(BLOCKED), Some(&ok));
+    world.fleet.report(world.now, &grant.receipt, &Evidence::of(BLOCKED), taken.as_ref());
     let snapshot = world.snapshot();
     assert_eq!((snapshot.outcomes.ok, snapshot.outcomes.blocked), (0, 1));
     assert_eq!(snapshot.hottest[0].exit, grant.receipt.exit);

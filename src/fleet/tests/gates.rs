@@ -284,3 +284,23 @@ fn the_rest_of_a_dead_exit_grows_to_five_minutes_and_health_forgives() {
         "twenty healthy minutes forgive all"
     );
 }
+
+#[test]
+fn who_waits_for_its_own_exit_is_told_no_later_time_than_that_of_its_last_rest() {
+    for hint in 6..10 {
+        let mut world = World::of(2);
+        world.once(&held(), Outcome::Ok);
+        world.once(&held(), limited(Some(hint)));
+        for _ in 0..3 {
+            let grant = world.at("b.test", &held()).unwrap();
+            world.finish(&grant, REFUSED);
+        }
+        let mut told = Time::ZERO;
+        while let Err(refusal) = world.at("a.test", &held()) {
+            let Refusal::NoUsableExit { retry_at, .. } = refusal else { panic!("{refusal:?}") };
+            told = told.max(retry_at);
+            world.pass(Duration::from_millis(50));
+        }
+        assert!(told <= world.now, "told {told:?}, and it went at {:?}", world.now);
+    }
+}

@@ -106,8 +106,8 @@ impl World {
     pub(super) fn report(&mut self, grant: &Grant, outcome: impl Into<Evidence>) {
         let (evidence, id, at) = (outcome.into(), grant.receipt.id, self.now);
         let before = self.said.get(&id).copied();
-        if self.fleet.report(at, &grant.receipt, &evidence, before.as_ref()) {
-            self.said.insert(id, Taken { evidence, at });
+        if let Some(taken) = self.fleet.report(at, &grant.receipt, &evidence, before.as_ref()) {
+            self.said.insert(id, taken);
         }
     }
 

@@ -7,8 +7,9 @@ use crate::pool::event::Event;
 use crate::pool::exits::{ExitRecord, Source};
 use crate::pool::gate::State;
 use crate::pool::ix::{ExitIx, ParentIx};
-use crate::pool::receipt::Receipt;
+use crate::pool::receipt::{Cost, Receipt};
 use crate::request::Time;
+use std::mem;
 use std::time::Duration;
 
 /// A login that was accepted this lately is not doubted for a stray refusal: one in ten to twenty is none of its fault in
@@ -85,9 +86,18 @@ impl Pool {
         }
     }
 
-    pub(super) fn refused_login(&mut self, now: Time, by: &Receipt, reason: AuthReason) -> bool {
+    pub(super) fn refused_login(
+        &mut self,
+        now: Time,
+        by: &Receipt,
+        reason: AuthReason,
+        cost: &mut Cost,
+    ) -> bool {
         let exit = by.at.0;
         let Some(ix) = self.credential(exit) else { return false };
+        if mem::replace(&mut cost.shared, true) {
+            return true;
+        }
         let proven = |parent: &Parent| parent.accepted.is_some_and(|at| now.since(at) <= PROVEN);
         let stopped = self.with_parent(ix, |parent| {
             if parent.gate.is_stale(by.sent) {

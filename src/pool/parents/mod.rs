@@ -9,11 +9,12 @@ use super::event::Event;
 use super::exits::{ExitRecord, Source};
 use super::gate::{Gate, State};
 use super::ix::{ExitIx, ParentIx};
-use super::receipt::{LeaseId, Receipt};
+use super::receipt::{Cost, LeaseId, Receipt};
 use super::timers::Due;
 use crate::draw::{Stream, draw, unit};
 use crate::outcome::{AuthReason, Evidence, Outcome, Phase, Seen};
 use crate::request::Time;
+use std::mem;
 use std::time::Duration;
 
 /// The first rest of an overloaded gateway; doubles up to 15 s.
@@ -188,23 +189,34 @@ impl Pool {
     }
 
     /// What evidence says of what the exit shares. Says whether it has said all, so that the exit itself is not charged.
-    pub(super) fn charge_parents(&mut self, now: Time, by: &Receipt, evidence: &Evidence) -> bool {
+    pub(super) fn charge_parents(
+        &mut self,
+        now: Time,
+        by: &Receipt,
+        evidence: &Evidence,
+        cost: &mut Cost,
+    ) -> bool {
         let Some(record) = self.exits.get_mut(by.at.0) else { return false };
         if evidence.login_accepted {
             record.accepted = Some(now);
             self.accept(now, by);
         }
+        let answered = evidence.seen == Seen::Seen;
         match evidence.outcome {
+            // Whoever was let through to the origin was not refused by the proxy, whatever the site thinks of its own login.
+            Outcome::AuthError { .. } if answered => {
+                self.gateway_works(by);
+                false
+            }
             Outcome::AuthError { reason: AuthReason::Capacity } => self.overloaded(now, by, evidence),
             Outcome::GatewayOverloaded { .. } => self.overloaded(now, by, evidence),
-            Outcome::AuthError { reason } => self.refused_login(now, by, reason),
+            Outcome::AuthError { reason } => self.refused_login(now, by, reason, cost),
             Outcome::ProxyError { phase: Phase::ExitDns | Phase::ExitTcp } if !evidence.blameless => {
-                self.unreachable(now, by)
+                self.unreachable(now, by, cost)
             }
             _ => {
-                let answered = evidence.seen == Seen::Seen
-                    || matches!(evidence.outcome, Outcome::TargetDenied | Outcome::TargetUnreachable);
-                if answered {
+                let refused = matches!(evidence.outcome, Outcome::TargetDenied | Outcome::TargetUnreachable);
+                if answered || refused {
                     self.gateway_works(by);
                 }
                 false
@@ -219,12 +231,15 @@ impl Pool {
     }
 
     /// To connect is the gateway's part: that it fails says nothing about the session that was asked for.
-    fn unreachable(&mut self, now: Time, by: &Receipt) -> bool {
+    fn unreachable(&mut self, now: Time, by: &Receipt, cost: &mut Cost) -> bool {
         let Some(record) = self.exits.get(by.at.0) else { return false };
         let ([Some(ix), _], source) = (record.parents, record.source) else { return false };
         if source == Source::Listed && self.parents.get(ix).is_none_or(|parent| parent.members.len() == 1) {
             // Alone behind its address: whether it is dead is its own affair.
             return false;
+        }
+        if mem::replace(&mut cost.shared, true) {
+            return true;
         }
         let enough = self.with_parent(ix, |parent| {
             if parent.gate.is_stale(by.sent) {

@@ -4,7 +4,7 @@ use super::play::{Out, Player, ask, pick};
 use super::reference::{LeaseNo, Told, What};
 use super::steps::{How, Want};
 use crate::fleet::tests::secs;
-use crate::fleet::{Event, Release, RetryAsk, SLOW, Taken};
+use crate::fleet::{Event, Release, RetryAsk, SLOW};
 use crate::outcome::{AuthReason, Evidence, Outcome, Phase};
 use crate::verdict::Verdict;
 use std::time::Duration;
@@ -17,11 +17,9 @@ impl Player {
         }
         self.world.fleet.events().take();
         let taken = self.world.fleet.report(now, &by.grant.receipt, &evidence, by.taken.as_ref());
-        self.heard(by, evidence, taken);
+        self.heard(by, evidence, taken.is_some());
         by.said = Some(evidence);
-        if taken {
-            by.taken = Some(Taken { evidence, at: now });
-        }
+        by.taken = taken.or(by.taken);
     }
 
     /// Notes a report with what was told of it.
@@ -55,11 +53,11 @@ impl Player {
             How::NotAttempted => Release::NotAttempted,
         };
         self.world.fleet.events().take();
-        self.world.fleet.release(&receipt, release, said.as_ref());
+        let (_, taken) = self.world.fleet.release(&receipt, release, said.as_ref());
         if how == How::Dropped && said.is_none() && after >= SLOW {
             let evidence = Evidence::of(Outcome::Interrupted { phase: Phase::Head });
             self.heard(&over, evidence, true);
-            over.taken = Some(Taken { evidence, at: now });
+            over.taken = taken;
         }
         let good = said.is_some_and(|said| said.is_good_end());
         self.list.push(now, What::Release { no: LeaseNo(receipt.id.0), good });

@@ -159,6 +159,9 @@ impl State {
         }
         let parent = self.layout.parent(self.leases[&no].is.exit);
         match said.outcome {
+            Outcome::AuthError { .. } if said.seen == Seen::Seen => {
+                unreachable!("a login is refused before the origin")
+            }
             Outcome::AuthError { reason: AuthReason::Capacity } | Outcome::GatewayOverloaded { .. } => {
                 self.hold(no, hint(said), (0.25, 15.0), told);
                 true
@@ -186,12 +189,21 @@ impl State {
         }
     }
 
+    /// Whether the attempt was charged to what the exit shares before; it is now.
+    fn has_cost(&mut self, no: LeaseNo) -> bool {
+        std::mem::replace(&mut self.leases.get_mut(&no).unwrap().cost.1, true)
+    }
+
     /// Several exits stand behind one address: to connect is its part.
     fn cannot_connect(&mut self, no: LeaseNo, told: &mut Told) -> bool {
         let lease = &self.leases[&no];
         if lease.is.exit < self.layout.listed {
             return false;
         }
+        if self.has_cost(no) {
+            return true;
+        }
+        let lease = &self.leases[&no];
         let address = &mut self.addresses[self.layout.listed];
         if !address.gate.is_old(lease.sent) {
             address.faults += 1;
@@ -217,6 +229,9 @@ impl State {
     }
 
     fn refuse_login(&mut self, no: LeaseNo, reason: AuthReason, told: &mut Told) {
+        if self.has_cost(no) {
+            return;
+        }
         let (now, lease) = (self.now, &self.leases[&no]);
         let login = &mut self.logins[self.layout.parent(lease.is.exit)];
         if login.gate.is_old(lease.sent) {
@@ -277,12 +292,16 @@ impl State {
             Outcome::OriginError { .. } => said.seen != Seen::Seen,
             _ => false,
         };
-        if doubtful {
-            if witness {
-                self.fault(no, 0.5, told);
-            }
-        } else if matches!(said.outcome, Outcome::ProxyError { .. }) {
-            self.fault(no, 1.0, told);
+        let cost = match said.outcome {
+            _ if doubtful => 0.5 * f64::from(u8::from(witness)),
+            Outcome::ProxyError { .. } => 1.0,
+            _ => 0.0,
+        };
+        if cost > lease.cost.0 {
+            self.leases.get_mut(&no).unwrap().cost.0 = cost;
+            self.fault(no, cost - lease.cost.0, told);
+        } else if doubtful || cost > 0.0 {
+            // The attempt has cost as much before.
         } else if said.seen == Seen::Seen {
             let exit = &mut self.exits[lease.is.exit];
             if !exit.gate.is_open() && !exit.gate.is_old(lease.sent) {

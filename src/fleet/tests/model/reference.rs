@@ -170,6 +170,8 @@ pub(super) struct Lease {
     pub(super) over: bool,
     /// What was counted last, and when.
     pub(super) counted: Option<(Evidence, u64)>,
+    /// What it has cost its exit, in faults, and whether it has cost what the exit shares.
+    pub(super) cost: (f64, bool),
 }
 
 pub(super) struct State {
@@ -241,7 +243,7 @@ impl State {
         self.exits[granted.exit].out += 1;
         self.sites[granted.origin].leases += 1;
         let tokens = self.exits[granted.exit].tokens;
-        let lease = Lease { is: *granted, sent: now, tokens, over: false, counted: None };
+        let lease = Lease { is: *granted, sent: now, tokens, over: false, counted: None, cost: (0.0, false) };
         assert!(self.leases.insert(no, lease).is_none(), "{granted:?}: a number is given once");
     }
 
