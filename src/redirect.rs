@@ -14,7 +14,7 @@
 //!
 //! So an identity keeps its exit over all sites of a login, and a windowed key has one at each site. A request that holds
 //! nothing leaves through another exit at each hop: what must keep its address takes a key. Each hop has attempts and a
-//! deadline of its own.
+//! deadline of its own, and [`Served`](crate::Served) tells of the last one.
 //!
 //! ```
 //! use bytes::Bytes;

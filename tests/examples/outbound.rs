@@ -32,7 +32,8 @@ fn a_service_answers_for_its_exits_and_a_partner_sees_one_address() {
         said.contains("partner order 3  200 OK") && said.contains("the partner saw 1 address\n"),
         "{said}"
     );
-    assert!(said.contains("drained          503 Service Unavailable: the fleet is drained"), "{said}");
+    assert!(said.contains("limited          503 Service Unavailable (again in"), "{said}");
+    assert!(said.contains("drained          503 Service Unavailable: nothing"), "{said}");
 }
 
 #[test]
