@@ -17,7 +17,8 @@ use tower::{Layer, Service, ServiceExt};
 /// The body of a response that came through [`ExitClient`] and the layers.
 pub type ResponseBody = EgressBody<IncomingBody>;
 
-/// [`EgressLayer`] around [`ExitClient`], or a stack of your own, boxed: `Clone`, `Send` and `Sync`.
+/// [`EgressLayer`] around [`ExitClient`], or a stack of your own, boxed: `Clone`, `Send` and `Sync`. `B` is the body of its
+/// responses; a stack with tower-http's `Trace` or around a client of your own has another than the default one.
 ///
 /// ```
 /// use tower_egress::{EgressClient, ExitList, Scheduler};
@@ -28,8 +29,7 @@ pub type ResponseBody = EgressBody<IncomingBody>;
 /// state(client); // as an axum State wants it
 /// # Ok::<(), tower_egress::ConfigError>(())
 /// ```
-#[derive(Clone)]
-pub struct EgressClient(BoxCloneSyncService<Request<Body>, Response<ResponseBody>, Error>);
+pub struct EgressClient<B = ResponseBody>(BoxCloneSyncService<Request<Body>, Response<B>, Error>);
 
 impl EgressClient {
     /// The default stack.
@@ -37,12 +37,14 @@ impl EgressClient {
     pub fn new(scheduler: &Scheduler) -> Self {
         Self::of(EgressLayer::new(scheduler).layer(ExitClient::new()))
     }
+}
 
+impl<B: 'static> EgressClient<B> {
     /// A stack of your own. Its error may be the boxed one of tower's own layers: an egress error comes out of its box, any
     /// other becomes [`Error::other`].
     pub fn of<S>(stack: S) -> Self
     where
-        S: Service<Request<Body>, Response = Response<ResponseBody>>,
+        S: Service<Request<Body>, Response = Response<B>>,
         S: Clone + Send + Sync + 'static,
         S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
         S::Future: Send + 'static,
@@ -77,13 +79,19 @@ impl EgressClient {
     ///
     /// # Cancel safety
     /// Dropping the future ends the attempt that is under way and gives its lease back.
-    pub async fn send(&self, request: Request<Body>) -> Result<Response<ResponseBody>, Error> {
+    pub async fn send(&self, request: Request<Body>) -> Result<Response<B>, Error> {
         self.clone().oneshot(request).await
     }
 }
 
-impl Service<Request<Body>> for EgressClient {
-    type Response = Response<ResponseBody>;
+impl<B> Clone for EgressClient<B> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<B: 'static> Service<Request<Body>> for EgressClient<B> {
+    type Response = Response<B>;
     type Error = Error;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Error>> + Send>>;
 
@@ -96,7 +104,7 @@ impl Service<Request<Body>> for EgressClient {
     }
 }
 
-impl fmt::Debug for EgressClient {
+impl<B> fmt::Debug for EgressClient<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EgressClient").finish_non_exhaustive()
     }

@@ -1,13 +1,12 @@
 //! Call-site comfort of another crate over the boxed whole.
 
-use crate::clients::{Kind, Page};
+use crate::clients::Kind;
 use crate::world::{World, within};
-use http::{Method, Request, Response};
-use tower::Layer as _;
-use tower::util::BoxCloneSyncService;
-use tower_egress::classify::EgressBody;
+use http::Method;
+use tower::ServiceBuilder;
 use tower_egress::lab::{Lab, Reply};
-use tower_egress::{Body, EgressClient, EgressLayer, Error, LeaseRequest, Scheduler, Served};
+use tower_egress::{EgressClient, EgressLayer, LeaseRequest, Scheduler, Served};
+use tower_http::trace::TraceLayer;
 use tower_http_client::{ResponseExt as _, ServiceExt as _};
 
 #[tokio::test]
@@ -33,9 +32,11 @@ async fn requests_are_built_and_sent_on_the_client_itself() {
 #[tokio::test]
 async fn so_they_are_over_a_client_of_ones_own() {
     let world = World::start(Kind::Reqwest, Lab::builder().fine(2)).await;
-    let stack = EgressLayer::new(&world.scheduler).layer(world.clients.clone());
-    type Boxed = BoxCloneSyncService<Request<Body>, Response<EgressBody<Page>>, Error>;
-    let mut client: Boxed = BoxCloneSyncService::new(stack);
+    let stack = ServiceBuilder::new()
+        .layer(TraceLayer::new_for_http())
+        .layer(EgressLayer::new(&world.scheduler))
+        .service(world.clients.clone());
+    let mut client = EgressClient::of(stack);
     let get = client.get(world.lab.tls_url("/p/42")).extension(LeaseRequest::new("sku-42"));
     let response = within(get.send()).await.unwrap();
     assert_eq!((response.status().as_u16(), world.lab.origin().requests()), (200, 1));
