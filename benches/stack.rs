@@ -124,7 +124,7 @@ fn cases() -> Vec<Case> {
             .within(instructions, allocations),
         ]
     };
-    of(0, 9_270, 12).into_iter().chain(of(8, 13_550, 18)).collect()
+    of(0, 9_300, 12).into_iter().chain(of(8, 13_600, 18)).collect()
 }
 
 fn main() -> ExitCode {
