@@ -39,7 +39,7 @@ impl<B> Service<Request<B>> for Client {
     fn call(&mut self, request: Request<B>) -> Self::Future {
         black_box(request);
         let mut answer = Response::new(Full::new(Bytes::from_static(b"<h1>9.99</h1>")));
-        answer.extensions_mut().insert(Connection::Kept);
+        answer.extensions_mut().insert(Connection::kept());
         std::future::ready(Ok(answer))
     }
 }

@@ -34,7 +34,7 @@ pub use exit::{Exit, ExitId, ExitList, Gateway};
 pub use lease::LeaseLayer;
 pub use outcome::Outcome;
 pub use per_exit::PerExit;
-pub use request::{Affinity, Granularity, LeaseRequest, OnLoss, Scope};
+pub use request::{Affinity, Freshness, Granularity, LeaseRequest, OnLoss, Scope};
 pub use retry::ExitAwareRetryLayer;
 pub use scheduler::{Lease, LeaseHandle, Scheduler, Served};
 pub use stack::EgressLayer;

@@ -1,6 +1,6 @@
 //! What an error of the client shows.
 
-use super::status::refused_tunnel;
+use super::status::{refused_by_socks, refused_tunnel};
 use crate::outcome::{Evidence, Failure, Outcome, Phase, Seen, causes};
 use std::error::Error;
 use std::time::SystemTime;
@@ -9,17 +9,20 @@ use std::time::SystemTime;
 pub(super) fn error(error: &(dyn Error + 'static), now: SystemTime) -> Evidence {
     match causes(error).find_map(|cause| cause.downcast_ref()) {
         Some(found) => failure(found, now),
-        None => Evidence::of(Outcome::Interrupted { phase: Phase::Head }).seen(Seen::Unknown),
+        _ => Evidence::of(Outcome::Interrupted { phase: Phase::Head }).seen(Seen::Unknown),
     }
 }
 
 fn failure(failure: &Failure, now: SystemTime) -> Evidence {
     let phase = failure.phase();
-    let evidence = match failure.refusal() {
-        Some(answer) => refused_tunnel(answer.status(), answer.headers(), now),
-        None if phase == Phase::Request => Evidence::of(Outcome::Fatal),
-        None if failure.seen() == Seen::Never => Evidence::of(Outcome::ProxyError { phase }),
-        None => Evidence::of(Outcome::Interrupted { phase }),
+    let evidence = match (failure.refusal(), failure.socks()) {
+        (Some(answer), _) => refused_tunnel(answer.status(), answer.headers(), now),
+        (None, Some(refusal)) => refused_by_socks(refusal),
+        // From an own address, or for a proxy that takes no names: no exit has a part in it.
+        _ if matches!(phase, Phase::OriginDns | Phase::OriginTcp) => Evidence::of(Outcome::TargetUnreachable),
+        _ if phase == Phase::Request => Evidence::of(Outcome::Fatal),
+        _ if failure.seen() == Seen::Never => Evidence::of(Outcome::ProxyError { phase }),
+        _ => Evidence::of(Outcome::Interrupted { phase }),
     };
     evidence
         .seen(failure.seen())

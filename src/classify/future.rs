@@ -85,7 +85,7 @@ where
                 }
                 StateProj::Head { attempt, timeout, handle, tunnelled, terms } => {
                     let answer = ready!(poll_head(attempt, timeout, &terms.limits, cx));
-                    let (handle, tunnelled, limits) = (handle.clone(), *tunnelled, terms.limits);
+                    let (handle, mut tunnelled, limits) = (handle.clone(), *tunnelled, terms.limits);
                     let (parts, body) = match answer {
                         Ok(response) => response.into_parts(),
                         Err(error) => {
@@ -94,9 +94,10 @@ where
                         }
                     };
                     // A client that does not say what it used was at least told to use a connection of its own.
-                    let told = if handle.route().is_fresh() { Connection::New } else { Connection::Kept };
-                    let over = parts.extensions.get().copied().unwrap_or(told);
-                    let carried = status::Carried { tunnelled, over };
+                    let over = parts.extensions.get::<Connection>();
+                    let kept = over.map_or(!handle.route().is_fresh(), Connection::is_kept);
+                    tunnelled |= over.is_some_and(Connection::is_tunnelled);
+                    let carried = status::Carried { tunnelled, kept };
                     // The clock is read for a date alone.
                     let dated = parts.headers.contains_key(RETRY_AFTER);
                     let now = if dated { handle.wall_now() } else { SystemTime::UNIX_EPOCH };

@@ -51,7 +51,8 @@ where
             );
         }
         // A plain request is answered by the proxy or through it; in a tunnel every answer is the origin's.
-        let tunnelled = request.uri().scheme() != Some(&http::uri::Scheme::HTTP);
+        let plain = request.uri().scheme() == Some(&http::uri::Scheme::HTTP);
+        let tunnelled = !(plain && handle.route().via().forwards());
         ClassifyFuture::head(self.inner.call(request), handle, tunnelled, self.terms.clone())
     }
 }

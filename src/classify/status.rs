@@ -1,7 +1,7 @@
 //! What an answer's head shows. One table, pure.
 
 use crate::outcome::{
-    AuthReason, BlockedBy, Connection, Evidence, GatewayScope, Outcome, Phase, RetryAfter, Seen,
+    AuthReason, BlockedBy, Evidence, GatewayScope, Outcome, Phase, RetryAfter, Seen, SocksRefusal,
 };
 use http::header::PROXY_AUTHENTICATE;
 use http::{HeaderMap, StatusCode};
@@ -12,12 +12,13 @@ use std::time::SystemTime;
 pub(super) struct Carried {
     /// Through a tunnel: a plain request is answered by the proxy or through it.
     pub(super) tunnelled: bool,
-    pub(super) over: Connection,
+    /// Over a connection that was made for an earlier request.
+    pub(super) kept: bool,
 }
 
 /// The head of an answer to a request. `now` is for a `Retry-After` that is a date, where the answer carries none itself.
 pub(super) fn head(status: StatusCode, headers: &HeaderMap, carried: Carried, now: SystemTime) -> Evidence {
-    let Carried { tunnelled, over } = carried;
+    let Carried { tunnelled, kept } = carried;
     let hint = RetryAfter::from_headers(headers, now);
     let outcome = match status.as_u16() {
         407 if !tunnelled => {
@@ -35,7 +36,7 @@ pub(super) fn head(status: StatusCode, headers: &HeaderMap, carried: Carried, no
     let by_proxy = !tunnelled && matches!(status.as_u16(), 502..=504);
     let seen = if by_proxy { Seen::Unknown } else { Seen::Seen };
     // Whoever forwards, or has just opened a tunnel, has let the login in. A kept tunnel outlives its password.
-    let accepted = !tunnelled || over == Connection::New;
+    let accepted = !tunnelled || !kept;
     Evidence::of(outcome).seen(seen).login_accepted(accepted).retry_after(hint)
 }
 
@@ -54,6 +55,21 @@ pub(super) fn refused_tunnel(status: StatusCode, headers: &HeaderMap, now: Syste
         _ => Outcome::ProxyError { phase: Phase::Tunnel },
     };
     Evidence::of(outcome).retry_after(hint)
+}
+
+/// The reply with which a SOCKS proxy refused a tunnel. What 3 to 6 say of the way to the target is the exit's word; its
+/// network may be down as well, but then it says so for every target, and whoever fails them all is found out by that.
+pub(super) fn refused_by_socks(refusal: SocksRefusal) -> Evidence {
+    Evidence::of(match refusal {
+        SocksRefusal::Method(_) | SocksRefusal::Login(_) => {
+            Outcome::AuthError { reason: AuthReason::Rejected }
+        }
+        SocksRefusal::Reply(2) => Outcome::TargetDenied,
+        SocksRefusal::Reply(3..=5) => Outcome::TargetUnreachable,
+        // Tor's own: an onion service that cannot be had.
+        SocksRefusal::Reply(0xf0..=0xf7) => Outcome::TargetUnreachable,
+        SocksRefusal::Reply(_) => Outcome::ProxyError { phase: Phase::Tunnel },
+    })
 }
 
 /// Without a challenge a 407 asks for no other login: some providers say so that they have no room.

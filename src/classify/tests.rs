@@ -23,11 +23,11 @@ fn headers(name: HeaderName, value: &'static str) -> HeaderMap {
 }
 
 fn head(status: u16, headers: &HeaderMap, tunnelled: bool) -> Evidence {
-    over(Connection::Kept, status, headers, tunnelled)
+    over(true, status, headers, tunnelled)
 }
 
-fn over(over: Connection, status: u16, headers: &HeaderMap, tunnelled: bool) -> Evidence {
-    status::head(code(status), headers, status::Carried { tunnelled, over }, SystemTime::UNIX_EPOCH)
+fn over(kept: bool, status: u16, headers: &HeaderMap, tunnelled: bool) -> Evidence {
+    status::head(code(status), headers, status::Carried { tunnelled, kept }, SystemTime::UNIX_EPOCH)
 }
 
 const BLOCKED: Outcome = Outcome::Blocked { by: BlockedBy::Unknown };
@@ -63,10 +63,10 @@ fn b07_b17_c09_c31_an_answers_status_names_its_outcome() {
 fn a_login_is_proven_by_what_the_proxy_has_just_let_in() {
     let none = HeaderMap::new();
     for status in [200, 403, 407, 503] {
-        assert!(over(Connection::New, status, &none, true).login_accepted, "a new tunnel: {status}");
-        let kept = over(Connection::Kept, status, &none, true);
+        assert!(over(false, status, &none, true).login_accepted, "a new tunnel: {status}");
+        let kept = over(true, status, &none, true);
         assert!(!kept.login_accepted, "a tunnel outlives its password: {status}");
-        for carried in [Connection::New, Connection::Kept] {
+        for carried in [false, true] {
             assert_eq!(over(carried, status, &none, false).login_accepted, status != 407, "{status}");
         }
     }
@@ -190,8 +190,8 @@ async fn tunnelled(carried: Option<Connection>) -> Evidence {
     let (kept, mut handles) = tokio::sync::mpsc::unbounded_channel();
     let client = tower::service_fn(move |request: Request<()>| {
         let (kept, mut answer) = (kept.clone(), Response::new(String::new()));
-        if let Some(carried) = carried {
-            answer.extensions_mut().insert(carried);
+        if let Some(carried) = &carried {
+            answer.extensions_mut().insert(carried.clone());
         }
         async move {
             let _ = kept.send(request.extensions().get::<LeaseHandle>().unwrap().clone());
@@ -206,8 +206,10 @@ async fn tunnelled(carried: Option<Connection>) -> Evidence {
 
 #[tokio::test]
 async fn what_carried_an_answer_is_read_beside_it() {
-    for (carried, proven) in [(Some(Connection::New), true), (Some(Connection::Kept), false), (None, false)] {
-        assert_eq!(tunnelled(carried).await.login_accepted, proven, "{carried:?}");
+    for (carried, proven) in
+        [(Some(Connection::new()), true), (Some(Connection::kept()), false), (None, false)]
+    {
+        assert_eq!(tunnelled(carried.clone()).await.login_accepted, proven, "{carried:?}");
     }
 }
 

@@ -51,6 +51,7 @@ impl Dialer {
     ) -> Result<Connection, NotOpened> {
         let connect = match route.via() {
             Via::Http => target.connect(route).transpose()?,
+            _ => return Err(super::error::unsendable("the exit's protocol is not spoken yet").into()),
         };
         if connect.is_some() {
             self.tls.check()?;

@@ -47,7 +47,7 @@ impl Shared {
         // Boxed, so that a request on a waiting connection does not carry the room for a handshake.
         let mut connection = Box::pin(self.dialer.dial(&route, &target)).await?;
         match connection.exchange(request).await {
-            Ok(answer) => Ok(self.hold(answer, outcome::Connection::New, connection, key, route)),
+            Ok(answer) => Ok(self.hold(answer, outcome::Connection::new(), connection, key, route)),
             Err(unanswered) => {
                 let failure = match unanswered {
                     Unanswered::NotSent(_, cause) => Failure::new(Phase::Send, Seen::Never).because(cause),
@@ -79,7 +79,7 @@ impl Shared {
         let copy = is_repeatable(&request).then(|| without_body(&request));
         match connection.exchange(request).await {
             Ok(answer) => {
-                let kept = outcome::Connection::Kept;
+                let kept = outcome::Connection::kept();
                 Ok(Reused::Answered(self.hold(answer, kept, connection, key.clone(), route.clone())))
             }
             Err(Unanswered::NotSent(unsent, _)) => {

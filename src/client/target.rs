@@ -2,7 +2,7 @@
 
 use super::error::unsendable;
 use crate::body::Body;
-use crate::exit::Route;
+use crate::exit::{Credential, Route};
 use crate::outcome::Failure;
 use http::header::{CONTENT_LENGTH, HOST, PROXY_AUTHORIZATION};
 use http::uri::{Authority, PathAndQuery, Scheme};
@@ -72,8 +72,8 @@ impl Target {
         }
         // RFC 9112, 3.2.2: in absolute-form, Host repeats the URI.
         request.headers_mut().insert(HOST, host);
-        if let Some(login) = route.credential() {
-            request.headers_mut().insert(PROXY_AUTHORIZATION, login.basic().clone());
+        if let Some(login) = route.credential().and_then(Credential::basic) {
+            request.headers_mut().insert(PROXY_AUTHORIZATION, login.clone());
         }
         let uri = Uri::builder().scheme(Scheme::HTTP).authority(self.authority.clone()).path_and_query(path);
         *request.uri_mut() = uri.build().map_err(unsendable)?;
@@ -89,8 +89,8 @@ impl Target {
             *connect.method_mut() = Method::CONNECT;
             *connect.uri_mut() = uri;
             connect.headers_mut().insert(HOST, host);
-            if let Some(login) = route.credential() {
-                connect.headers_mut().insert(PROXY_AUTHORIZATION, login.basic().clone());
+            if let Some(login) = route.credential().and_then(Credential::basic) {
+                connect.headers_mut().insert(PROXY_AUTHORIZATION, login.clone());
             }
             Ok(connect)
         }))

@@ -1,5 +1,6 @@
 //! A proxy login that does not print.
 
+use super::Via;
 use crate::error::ConfigError;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,8 +12,12 @@ use std::fmt;
 pub struct Credential {
     user: Box<str>,
     password: Box<str>,
-    basic: HeaderValue,
+    /// `None` for SOCKS, which has no headers and takes a colon in a user name.
+    basic: Option<HeaderValue>,
 }
+
+/// Most bytes of a user name or password over SOCKS5 (RFC 1929, 2: one byte of length).
+const SOCKS_MOST: usize = 255;
 
 impl Credential {
     /// A login by user name and password, either of which may be empty but not both.
@@ -20,9 +25,7 @@ impl Credential {
     /// # Errors
     /// RFC 7617 allows no control character in either and no colon in the user name. The message repeats neither.
     pub fn new(user: &str, password: &str) -> Result<Self, ConfigError> {
-        if user.chars().chain(password.chars()).any(char::is_control) {
-            return Err(ConfigError::new("login", "holds a control character", "remove it, or its %-escape"));
-        }
+        no_control(user, password)?;
         if user.contains(':') {
             return Err(ConfigError::new(
                 "user name",
@@ -37,7 +40,35 @@ impl Credential {
         let mut basic = HeaderValue::try_from(basic)
             .map_err(|_| ConfigError::new("login", "does not fit a header", "shorten it"))?;
         basic.set_sensitive(true);
-        Ok(Self { user: user.into(), password: password.into(), basic })
+        Ok(Self { user: user.into(), password: password.into(), basic: Some(basic) })
+    }
+
+    /// A login for SOCKS5 (RFC 1929). A colon may stand in the user name; an empty password is sent as one of no bytes.
+    ///
+    /// # Errors
+    /// A user name of no bytes, and more than 255 in either part. Control characters are refused, as everywhere.
+    pub fn socks(user: &str, password: &str) -> Result<Self, ConfigError> {
+        no_control(user, password)?;
+        if user.is_empty() {
+            let cure = "SOCKS5 has no login without one: give it, or leave the login out";
+            return Err(ConfigError::new("user name", "is empty", cure));
+        }
+        for (field, part) in [("user name", user), ("password", password)] {
+            if part.len() > SOCKS_MOST {
+                let what = format!("has {} bytes", part.len());
+                return Err(ConfigError::new(
+                    field,
+                    what,
+                    "SOCKS5 carries at most 255; use an HTTP endpoint",
+                ));
+            }
+        }
+        Ok(Self { user: user.into(), password: password.into(), basic: None })
+    }
+
+    /// As the protocol takes it.
+    pub(super) fn of(via: Via, user: &str, password: &str) -> Result<Self, ConfigError> {
+        if via.is_socks() { Self::socks(user, password) } else { Self::new(user, password) }
     }
 
     /// The user name; with gateways it often holds the session token, so treat it as a secret.
@@ -52,11 +83,18 @@ impl Credential {
         &self.password
     }
 
-    /// The value of `Proxy-Authorization` for this login, marked sensitive. It goes to the proxy alone.
+    /// The value of `Proxy-Authorization` for this login, marked sensitive; `None` for SOCKS. It goes to the proxy alone.
     #[must_use]
-    pub const fn basic(&self) -> &HeaderValue {
-        &self.basic
+    pub const fn basic(&self) -> Option<&HeaderValue> {
+        self.basic.as_ref()
     }
+}
+
+fn no_control(user: &str, password: &str) -> Result<(), ConfigError> {
+    if user.chars().chain(password.chars()).any(char::is_control) {
+        return Err(ConfigError::new("login", "holds a control character", "remove it, or its %-escape"));
+    }
+    Ok(())
 }
 
 impl fmt::Debug for Credential {

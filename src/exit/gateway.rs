@@ -163,6 +163,13 @@ impl Gateway {
             let cure = "ask for fewer sessions, or for longer tokens";
             return Err(ConfigError::new("gateway sessions", "are more than there are tokens", cure));
         }
+        // What a token makes too long for the protocol would be dialled without a login.
+        let login = self.0.template.route().credential();
+        let filler = "0".repeat(shape.length.into());
+        if let Some(login) = login {
+            let fill = |part: &str| part.replace(SESSION, &filler);
+            Credential::of(self.0.template.route().via(), &fill(login.user()), &fill(login.password()))?;
+        }
         if lifetime.is_some_and(|lifetime| lifetime.is_zero()) {
             let cure = "give what the provider says, or Gateway::rotating if each connection is another exit";
             return Err(ConfigError::new("gateway lifetime", "is zero", cure));
@@ -200,11 +207,11 @@ impl Gateway {
         if self.is_rotating() {
             return Exit::session(template, login.cloned(), None, true);
         }
-        let token = self.0.shape.token(session, count);
+        let (token, via) = (self.0.shape.token(session, count), template.route().via());
         let fill = |part: &str| part.replace(SESSION, &token);
         // A login with a token in place of its placeholder is a login.
         let login =
-            login.and_then(|login| Credential::new(&fill(login.user()), &fill(login.password())).ok());
+            login.and_then(|login| Credential::of(via, &fill(login.user()), &fill(login.password())).ok());
         Exit::session(template, login, Some(&token), false)
     }
 }

@@ -25,12 +25,14 @@ mod token;
 pub use credential::Credential;
 pub use gateway::Gateway;
 pub use list::ExitList;
+pub(crate) use route::Reuse;
 pub use route::{Route, Via};
 pub(crate) use token::Session;
 
 use crate::error::ConfigError;
 use sha1::{Digest, Sha1};
 use std::fmt;
+use std::net::IpAddr;
 
 /// The name of an exit: a hash of scheme, gateway and user name.
 ///
@@ -108,10 +110,11 @@ pub struct Exit {
 impl Exit {
     /// Reads one proxy spec.
     ///
-    /// Understood: `http://[user:password@]host[:port]`, `host:port`, `host:port:user:password` and
-    /// `user:password@host:port`; names, IPv4, and IPv6 in brackets. Without a scheme it is http and the port must be
-    /// given; with one the port defaults to 80. In a form with `@` both parts of the login are percent-decoded; the
-    /// colon list is taken as it stands.
+    /// Understood: `scheme://[user:password@]host[:port]`, `host:port`, `host:port:user:password` and
+    /// `user:password@host:port`; names, IPv4, and IPv6 in brackets. The schemes are `http`, `https`, `socks5` (names are
+    /// resolved here) and `socks5h` (names are resolved at the exit), with the ports 80, 443 and 1080. Without a scheme it
+    /// is http and the port must be given. In a form with `@` both parts of the login are percent-decoded; the colon list
+    /// is taken as it stands.
     ///
     /// # Errors
     /// [`ConfigError`] says what is wrong and how to write it. It never repeats the spec, which holds the password.
@@ -128,16 +131,31 @@ impl Exit {
         Ok(exit)
     }
 
+    /// An address of this machine as an exit: requests leave from it without a proxy. The only way not to use one.
+    ///
+    /// ```
+    /// use tower_egress::{Exit, ExitList, Scheduler};
+    ///
+    /// let own = ["192.0.2.7", "192.0.2.8"].map(|ip| Exit::local(ip.parse().expect("an address")));
+    /// let scheduler = Scheduler::builder().exits(ExitList::from_iter(own)).build()?;
+    /// # Ok::<(), tower_egress::ConfigError>(())
+    /// ```
+    #[must_use]
+    pub fn local(ip: IpAddr) -> Self {
+        Self::new(Via::Local, &ip.to_string(), 0, None)
+    }
+
     fn new(via: Via, host: &str, port: u16, credential: Option<Credential>) -> Self {
         let id = ExitId::of(via, host, port, credential.as_ref().map_or("", Credential::user), None);
-        Self { route: Route::new(id, via, host, port, credential, false) }
+        Self { route: Route::new(id, via, host, port, credential, Reuse::Anybody) }
     }
 
     /// One session of a gateway; `fresh` if each connection is another exit.
     fn session(of: &Self, credential: Option<Credential>, token: Option<&str>, fresh: bool) -> Self {
         let (via, host, port) = (of.route.via(), of.route.host(), of.route.port());
         let id = ExitId::of(via, host, port, credential.as_ref().map_or("", Credential::user), token);
-        Self { route: Route::new(id, via, host, port, credential, fresh) }
+        let reuse = if fresh { Reuse::Nobody } else { Reuse::Anybody };
+        Self { route: Route::new(id, via, host, port, credential, reuse) }
     }
 
     /// The exit's name.

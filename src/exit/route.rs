@@ -2,6 +2,7 @@
 
 use super::{Credential, ExitId};
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// How an exit is spoken to.
@@ -10,22 +11,74 @@ use std::sync::Arc;
 pub enum Via {
     /// An HTTP proxy: absolute-form requests for `http://`, CONNECT for `https://`.
     Http,
+    /// The same over TLS. The proxy's certificate is checked against its name, and has nothing to do with the origin's.
+    Https,
+    /// A SOCKS5 proxy that is given addresses: the origin's name is resolved here, as curl does for this scheme. Whoever
+    /// sees this machine's look-ups sees every origin; [`Socks5h`](Self::Socks5h) tells nobody but the proxy.
+    Socks5,
+    /// A SOCKS5 proxy that is given names, which are resolved at the exit.
+    Socks5h,
+    /// No proxy: an address of this machine, from which the origin is connected. From [`Exit::local`](super::Exit::local)
+    /// alone. The origin's name is resolved here.
+    Local,
 }
 
 impl Via {
-    /// The scheme of a proxy spec.
+    /// The scheme of a proxy spec; `local` for an own address, which has no spec.
     #[must_use]
     pub const fn scheme(self) -> &'static str {
         match self {
             Self::Http => "http",
+            Self::Https => "https",
+            Self::Socks5 => "socks5",
+            Self::Socks5h => "socks5h",
+            Self::Local => "local",
         }
+    }
+
+    /// The port of a proxy spec that has a scheme and no port.
+    #[must_use]
+    pub const fn default_port(self) -> u16 {
+        match self {
+            Self::Http => 80,
+            Self::Https => 443,
+            Self::Socks5 | Self::Socks5h => 1080,
+            Self::Local => 0,
+        }
+    }
+
+    /// Whether it speaks SOCKS.
+    #[must_use]
+    pub const fn is_socks(self) -> bool {
+        matches!(self, Self::Socks5 | Self::Socks5h)
+    }
+
+    /// Whether a plain `http://` request is put to the proxy itself, in absolute-form. Otherwise everything goes through a
+    /// stream that ends at the origin.
+    #[must_use]
+    pub const fn forwards(self) -> bool {
+        matches!(self, Self::Http | Self::Https)
     }
 }
 
-/// The way out of one request: an exit's address and login. The lease layer puts it into the request's extensions, where
-/// [`ExitClient`](crate::client::ExitClient) and any service of your own find it. A clone is a reference count.
+/// Who may use a connection again that was made for a lease.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Reuse {
+    /// Whoever leases the exit.
+    Anybody,
+    /// Who holds the exit, by the number of the hold.
+    Holder(u64),
+    Nobody,
+}
+
+/// The way out of one request: an exit's address and login, and who may use its connection again. The lease layer puts it
+/// into the request's extensions, where [`ExitClient`](crate::client::ExitClient) and any service of your own find it. A
+/// clone is a reference count.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Route(Arc<Inner>);
+pub struct Route {
+    to: Arc<Inner>,
+    reuse: Reuse,
+}
 
 #[derive(PartialEq, Eq)]
 struct Inner {
@@ -34,7 +87,6 @@ struct Inner {
     host: Box<str>,
     port: u16,
     credential: Option<Credential>,
-    fresh: bool,
 }
 
 impl Route {
@@ -44,33 +96,39 @@ impl Route {
         host: &str,
         port: u16,
         credential: Option<Credential>,
-        fresh: bool,
+        reuse: Reuse,
     ) -> Self {
-        Self(Arc::new(Inner { exit, via, host: host.into(), port, credential, fresh }))
+        Self { to: Arc::new(Inner { exit, via, host: host.into(), port, credential }), reuse }
     }
 
     /// The exit this leads through.
     #[must_use]
     pub fn exit(&self) -> ExitId {
-        self.0.exit
+        self.to.exit
     }
 
     /// The proxy protocol.
     #[must_use]
     pub fn via(&self) -> Via {
-        self.0.via
+        self.to.via
     }
 
-    /// The proxy's host: a name in lower case, or an IP literal without brackets.
+    /// The proxy's host: a name in lower case, or an IP literal without brackets. Of an own address, that address.
     #[must_use]
     pub fn host(&self) -> &str {
-        &self.0.host
+        &self.to.host
     }
 
-    /// The proxy's port.
+    /// The proxy's port; 0 for an own address, whose ports are the system's to choose.
     #[must_use]
     pub fn port(&self) -> u16 {
-        self.0.port
+        self.to.port
+    }
+
+    /// The own address to connect from, if this is one.
+    #[must_use]
+    pub fn local(&self) -> Option<IpAddr> {
+        (self.via() == Via::Local).then(|| self.host().parse().ok()).flatten()
     }
 
     /// The proxy's URL without its login, as clients of other crates take it.
@@ -91,34 +149,40 @@ impl Route {
         }
     }
 
-    /// Whether each connection leaves through another address, so that none may be used again.
+    /// Whether the connection is for one request alone: each connection leaves through another address, or the request
+    /// [asked for it](crate::LeaseRequest::freshness).
     #[must_use]
     pub fn is_fresh(&self) -> bool {
-        self.0.fresh
+        self.reuse == Reuse::Nobody
     }
 
-    /// The same way out, over a connection of its own.
-    #[cold]
-    pub(crate) fn freshly(&self) -> Self {
-        let Inner { exit, via, host, port, credential, .. } = &*self.0;
-        Self::new(*exit, *via, host, *port, credential.clone(), true)
+    /// Who may use the connection again.
+    #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "the client keeps connections"))]
+    pub(crate) const fn reuse(&self) -> Reuse {
+        self.reuse
+    }
+
+    /// The same way out, over a connection that only these may use again. What nobody may use again stays so.
+    pub(crate) fn reused_by(self, reuse: Reuse) -> Self {
+        let reuse = if self.is_fresh() { Reuse::Nobody } else { reuse };
+        Self { reuse, ..self }
     }
 
     /// The login, if the exit has one.
     #[must_use]
     pub fn credential(&self) -> Option<&Credential> {
-        self.0.credential.as_ref()
+        self.to.credential.as_ref()
     }
 }
 
 impl fmt::Debug for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { exit, via, host, port, credential, .. } = &*self.0;
+        let Inner { exit, via, host, port, credential } = &*self.to;
         let address = format_args!("{}://{host}:{port}", via.scheme());
         f.debug_struct("Route")
             .field("exit", exit)
             .field("address", &address)
             .field("credential", credential)
-            .finish()
+            .finish_non_exhaustive()
     }
 }

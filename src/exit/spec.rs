@@ -47,12 +47,13 @@ pub(super) fn parse(spec: &str) -> Result<Exit, ConfigError> {
     };
     let port = match (port, via) {
         (Some(port), _) => number(port)?,
-        (None, Some(_)) => 80,
+        (None, Some(via)) => via.default_port(),
         (None, None) => return Err(bad("has no port", "without a scheme the port must be given: host:port")),
     };
     let host = host_name(host)?;
-    let credential = login.map(|(user, password)| Credential::new(&user, &password)).transpose()?;
-    Ok(Exit::new(via.unwrap_or(Via::Http), &host, port, credential))
+    let via = via.unwrap_or(Via::Http);
+    let credential = login.map(|(user, password)| Credential::of(via, &user, &password)).transpose()?;
+    Ok(Exit::new(via, &host, port, credential))
 }
 
 fn scheme(spec: &str) -> Result<(Option<Via>, &str), ConfigError> {
@@ -70,9 +71,14 @@ fn scheme(spec: &str) -> Result<(Option<Via>, &str), ConfigError> {
     }
     match scheme.to_ascii_lowercase().as_str() {
         "http" => Ok((Some(Via::Http), rest)),
-        "https" | "socks4" | "socks4a" | "socks5" | "socks5h" => {
-            Err(bad("has a scheme that this version does not dial", "use the gateway's http:// endpoint"))
-        }
+        "https" => Ok((Some(Via::Https), rest)),
+        "socks5" => Ok((Some(Via::Socks5), rest)),
+        "socks5h" => Ok((Some(Via::Socks5h), rest)),
+        "socks4" | "socks4a" => Err(bad(
+            "has a scheme that this version does not dial",
+            "use the proxy's socks5h:// or http:// endpoint",
+        )),
+        "socks" => Err(bad("has a scheme that means two protocols", "write socks5h://host:port")),
         _ => Err(bad("has an unknown scheme", FORMS)),
     }
 }

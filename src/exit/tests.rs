@@ -51,8 +51,8 @@ fn what_cannot_be_read_says_why_and_repeats_nothing() {
         ("203.0.113.7:8080:user", "no password"),
         ("203.0.113.7:8080::pass", "empty user name"),
         ("2001:db8::1:8080", "without brackets"),
-        ("socks://203.0.113.7:1080", "unknown scheme"),
-        ("socks5://203.0.113.7:1080", "does not dial"),
+        ("socks://203.0.113.7:1080", "means two protocols"),
+        ("socks4://203.0.113.7:1080", "does not dial"),
         ("http:user:secret@proxy.test:8080", "without `//`"),
         ("http://u:p@http://proxy.test:8080", "two schemes"),
         ("http://user:pa%0d%0asecret@proxy.test:8080", "control character"),
@@ -115,7 +115,7 @@ fn c19_nothing_prints_a_login() {
     let exit = list.iter().next().unwrap();
     let printed = format!("{list:?} {exit:?} {:?} {:?}", exit.route(), exit.route().credential());
     assert!(!printed.contains("secret") && printed.contains("gw.test:80"), "{printed}");
-    let basic = exit.route().credential().unwrap().basic();
+    let basic = exit.route().credential().unwrap().basic().unwrap();
     assert_eq!(basic, "Basic dG9rZW4tc2VjcmV0OnNlY3JldA==");
     assert!(basic.is_sensitive());
 }
@@ -127,7 +127,7 @@ fn a_gateway_is_checked_when_it_is_read() {
         ("http://{session}.gw.test:1", "no usable host"),
         ("http://u-{session}-cc-{country}:secret@gw.test:1", "a placeholder that is not {session}"),
         ("http://u-{sesion}:secret@gw.test:1", "a placeholder that is not {session}"),
-        ("socks5://u-{session}:secret@gw.test:1", "does not dial"),
+        ("socks4://u-{session}:secret@gw.test:1", "does not dial"),
     ] {
         let error = Gateway::parse(template).unwrap_err().to_string();
         assert!(error.contains(why) && !error.contains("secret"), "{template}: {error}");
@@ -187,4 +187,77 @@ fn a_gateway_with_more_slots_than_it_can_have_is_refused_when_built() {
         assert!(refused.contains(says) && !refused.contains("pw"), "{refused}");
     }
     assert!(built(short.sessions(many(10_000))).is_ok());
+}
+
+#[test]
+fn a_scheme_says_how_the_exit_is_spoken_to() {
+    for (spec, via, port) in [
+        ("http://gw.test", Via::Http, 80),
+        ("https://gw.test", Via::Https, 443),
+        ("SOCKS5://gw.test", Via::Socks5, 1080),
+        ("socks5h://u:p@[2001:db8::5]", Via::Socks5h, 1080),
+        ("socks5://203.0.113.7:1081:user:pass", Via::Socks5, 1081),
+        ("gw.test:7", Via::Http, 7),
+    ] {
+        let exit = Exit::parse(spec).unwrap();
+        assert_eq!((exit.route().via(), exit.route().port()), (via, port), "{spec}");
+    }
+    let ids = ["http", "https", "socks5", "socks5h"]
+        .map(|scheme| Exit::parse(&format!("{scheme}://gw.test:1")).unwrap().id());
+    assert_eq!(
+        ids.iter().collect::<std::collections::HashSet<_>>().len(),
+        4,
+        "another protocol is another exit"
+    );
+}
+
+#[test]
+fn an_own_address_is_an_exit_without_a_proxy() {
+    for ip in ["192.0.2.7", "2001:db8::7"] {
+        let exit = Exit::local(ip.parse().unwrap());
+        let route = exit.route();
+        assert_eq!((route.via(), route.local()), (Via::Local, Some(ip.parse().unwrap())));
+        assert!(route.credential().is_none());
+    }
+    assert_eq!(Exit::parse("127.0.0.1:1").unwrap().route().local(), None);
+    assert!(Exit::parse("local://192.0.2.7:1").is_err(), "a list cannot name one");
+}
+
+#[test]
+fn te_075_te_144_a_socks_login_is_sent_as_bytes_of_a_known_length() {
+    let login = |spec: &str| {
+        let exit = Exit::parse(spec).map_err(|error| error.to_string())?;
+        let login = exit.route().credential().unwrap();
+        Ok::<_, String>((login.user().to_owned(), login.password().to_owned()))
+    };
+    for scheme in ["socks5", "socks5h"] {
+        let with_colon = login(&format!("{scheme}://user%3Aname:p%40ss@gw.test"));
+        assert_eq!(with_colon, Ok(("user:name".to_owned(), "p@ss".to_owned())));
+        for (user, decoded) in [("a".repeat(255), 255), ("%C3%A9".repeat(45), 90)] {
+            assert_eq!(login(&format!("{scheme}://{user}:pw@gw.test")).unwrap().0.len(), decoded);
+        }
+        let long = login(&format!("{scheme}://{}:pw@gw.test", "s".repeat(256))).unwrap_err();
+        assert!(long.contains("256 bytes") && long.contains("255") && !long.contains("sss"), "{long}");
+        assert_eq!(login(&format!("{scheme}://user:@gw.test")).unwrap().1, "", "sent as no bytes");
+        assert!(login(&format!("{scheme}://:pw@gw.test")).unwrap_err().contains("user name is empty"));
+    }
+    for scheme in ["http", "https"] {
+        assert!(login(&format!("{scheme}://user%3Aname:p%40ss@gw.test")).unwrap_err().contains("colon"));
+    }
+    for scheme in ["http", "https", "socks5", "socks5h"] {
+        let read = login(&format!("{scheme}://user%40name:p%40ss@gw.test"));
+        assert_eq!(read, Ok(("user@name".to_owned(), "p@ss".to_owned())), "{scheme}");
+    }
+}
+
+#[test]
+fn a_token_must_fit_the_protocol() {
+    let gateway = |scheme: &str, before: usize| {
+        let template = format!("{scheme}://{}{{session}}:secret@gw.test:1", "u".repeat(before));
+        Gateway::parse(&template).and_then(|gateway| gateway.token_length(32)).and_then(|gw| gw.check())
+    };
+    assert!(gateway("socks5h", 223).is_ok());
+    let long = gateway("socks5h", 224).unwrap_err().to_string();
+    assert!(long.contains("256 bytes") && !long.contains("secret"), "{long}");
+    assert!(gateway("http", 1000).is_ok());
 }

@@ -21,10 +21,10 @@ pub(crate) use crate::pool::{Events, Member, Taken};
 use line::Line;
 
 use crate::draw::{Stream, draw};
-use crate::exit::{Exit, ExitId, Gateway};
+use crate::exit::{Exit, ExitId, Gateway, Reuse};
 use crate::outcome::{Evidence, Outcome, Phase};
 use crate::pool::{BindingIx, Blocked, Choice, Entry, ExitIx, LeaseId, NoExit, OriginIx, Pool, PoolConfig};
-use crate::request::{LeaseRequest, Origin, Time};
+use crate::request::{Freshness, LeaseRequest, Origin, Time};
 use crate::verdict::{Facts, RetryRules, Verdict, Why};
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -116,7 +116,11 @@ impl Fleet {
             return Err(busy(now, "the exit went while it was chosen"));
         };
         let Entry { trial, fresh, paced } = entry;
-        let route = if fresh { route.freshly() } else { route };
+        let route = match ask.freshness {
+            Freshness::Keep if !fresh => route,
+            Freshness::PerLease if !fresh => route.reused_by(self.pool.reuse(binding)),
+            _ => route.reused_by(Reuse::Nobody),
+        };
         self.leases += 1;
         self.out += 1;
         self.pool.events.tell(now, || Event::Lease {

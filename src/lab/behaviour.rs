@@ -92,7 +92,7 @@ impl Behaviour {
 
     /// Whether this login, or none, will do.
     pub(super) fn lets_in(&self, login: Option<&HeaderValue>) -> bool {
-        self.login.as_ref().is_none_or(|asked| login == Some(asked.basic()))
+        self.login.as_ref().is_none_or(|asked| login.is_some() && login == asked.basic())
     }
 
     /// What the exit answers to everybody, without asking the origin.

@@ -1,6 +1,6 @@
 //! How a client says in which phase an attempt broke.
 
-use super::{Seen, causes, machine};
+use super::{Seen, WireBytes, causes, machine};
 use bytes::Bytes;
 use http::Response;
 use std::error::Error;
@@ -15,10 +15,16 @@ pub enum Phase {
     Request,
     /// Resolving the exit's name.
     ExitDns,
-    /// Connecting to the exit.
+    /// Connecting to the exit, or from it if it is an own address.
     ExitTcp,
-    /// Asking the exit for a tunnel.
+    /// The TLS handshake with the exit.
+    ExitTls,
+    /// Asking the exit for a tunnel, by CONNECT or SOCKS.
     Tunnel,
+    /// Resolving the origin's name here: only for `socks5://` and an own address.
+    OriginDns,
+    /// Connecting to the origin from an own address.
+    OriginTcp,
     /// The TLS handshake with the origin, through the tunnel.
     OriginTls,
     /// Writing the request.
@@ -35,12 +41,52 @@ impl fmt::Display for Phase {
             Self::Request => "request",
             Self::ExitDns => "exit name",
             Self::ExitTcp => "exit connect",
+            Self::ExitTls => "exit TLS",
             Self::Tunnel => "tunnel",
+            Self::OriginDns => "origin name",
+            Self::OriginTcp => "origin connect",
             Self::OriginTls => "origin TLS",
             Self::Send => "send",
             Self::Head => "answer head",
             Self::Body => "answer body",
         })
+    }
+}
+
+/// How a SOCKS5 proxy refused a tunnel. Its reply says nothing more.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum SocksRefusal {
+    /// It accepts none of the ways to log in that were offered (RFC 1928, 3); the byte that it answered, 0xff by the RFC.
+    Method(u8),
+    /// It refused user name and password (RFC 1929, 2), with this status.
+    Login(u8),
+    /// It could not or would not connect: the reply's code (RFC 1928, 6), the vendors' own included.
+    Reply(u8),
+}
+
+impl fmt::Display for SocksRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Method(method) => write!(f, "no way to log in (method {method:#04x})"),
+            Self::Login(status) => write!(f, "its login status {status}"),
+            Self::Reply(code) => write!(f, "SOCKS reply {code:#04x} ({})", meaning(*code)),
+        }
+    }
+}
+
+/// RFC 1928, 6.
+const fn meaning(code: u8) -> &'static str {
+    match code {
+        1 => "general failure",
+        2 => "not allowed by its rules",
+        3 => "network unreachable",
+        4 => "host unreachable",
+        5 => "connection refused",
+        6 => "TTL expired",
+        7 => "command not supported",
+        8 => "address type not supported",
+        _ => "the vendor's own",
     }
 }
 
@@ -62,6 +108,8 @@ struct Inner {
     blameless: bool,
     login_accepted: bool,
     refusal: Option<Response<Bytes>>,
+    socks: Option<SocksRefusal>,
+    wire: WireBytes,
     source: Option<Box<dyn Error + Send + Sync>>,
 }
 
@@ -76,6 +124,8 @@ impl Failure {
             blameless: false,
             login_accepted: false,
             refusal: None,
+            socks: None,
+            wire: WireBytes::default(),
             source: None,
         };
         Self(Box::new(inner))
@@ -133,6 +183,20 @@ impl Failure {
         self
     }
 
+    /// The SOCKS proxy's reply that refused a tunnel.
+    #[must_use]
+    pub fn refused_by_socks(mut self, refusal: SocksRefusal) -> Self {
+        self.0.socks = Some(refusal);
+        self
+    }
+
+    /// The bytes that the attempt has cost on the wire.
+    #[must_use]
+    pub fn after(mut self, wire: WireBytes) -> Self {
+        self.0.wire = wire;
+        self
+    }
+
     /// The cause.
     #[must_use]
     pub fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
@@ -170,6 +234,18 @@ impl Failure {
         self.0.login_accepted
     }
 
+    /// The SOCKS proxy's reply, if it refused a tunnel.
+    #[must_use]
+    pub fn socks(&self) -> Option<SocksRefusal> {
+        self.0.socks
+    }
+
+    /// The bytes that the attempt has cost on the wire, as far as its client counts them.
+    #[must_use]
+    pub fn wire(&self) -> WireBytes {
+        self.0.wire
+    }
+
     /// The proxy's answer, if it refused a tunnel.
     #[must_use]
     pub fn refusal(&self) -> Option<&Response<Bytes>> {
@@ -191,6 +267,7 @@ impl fmt::Debug for Failure {
             .field("seen", &self.0.seen)
             .field("timed_out", &self.0.timed_out)
             .field("refusal", &self.0.refusal.as_ref().map(Response::status))
+            .field("socks", &self.0.socks)
             .field("source", &self.0.source)
             .finish_non_exhaustive()
     }
@@ -198,6 +275,9 @@ impl fmt::Debug for Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(refusal) = self.0.socks {
+            return write!(f, "{} refused by the proxy with {refusal}", self.0.phase);
+        }
         match &self.0.refusal {
             Some(answer) => {
                 write!(f, "{} refused by the proxy with {}", self.0.phase, answer.status().as_u16())

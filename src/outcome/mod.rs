@@ -19,6 +19,7 @@ mod failure;
 pub(crate) mod machine;
 mod multiplier;
 mod retry_after;
+mod traffic;
 
 #[cfg(test)]
 mod tests;
@@ -27,9 +28,12 @@ pub(crate) use causes::causes;
 pub use connection::Connection;
 pub use counts::OutcomeCounts;
 pub use evidence::{Evidence, Seen};
-pub use failure::{Failure, Phase};
+pub use failure::{Failure, Phase, SocksRefusal};
 pub use multiplier::{Band, Multiplier};
 pub use retry_after::RetryAfter;
+#[cfg(feature = "client")]
+pub(crate) use traffic::Counts;
+pub use traffic::{Traffic, WireBytes};
 
 use http::StatusCode;
 use std::fmt;

@@ -61,7 +61,7 @@ use timers::{Due, Timers};
 use crate::draw::mix;
 #[cfg(test)]
 use crate::exit::ExitId;
-use crate::exit::{Exit, Gateway, Route};
+use crate::exit::{Exit, Gateway, Reuse, Route};
 use crate::request::{Origin, Time};
 use crate::verdict::Rest;
 use std::collections::BTreeSet;
@@ -160,6 +160,13 @@ impl Pool {
     #[inline]
     pub(crate) fn origin(&mut self, now: Time, name: &Origin) -> Option<OriginIx> {
         self.origins.intern(now, name)
+    }
+
+    /// Who else may use a connection that is to end with the hold: the holder, in this generation.
+    #[cold]
+    pub(crate) fn reuse(&self, binding: Option<(BindingIx, u32)>) -> Reuse {
+        let held = binding.and_then(|(ix, generation)| Some((self.bindings.get(ix)?.entity, generation)));
+        held.map_or(Reuse::Nobody, |(entity, generation)| Reuse::Holder(mix(entity ^ mix(generation.into()))))
     }
 
     /// Runs due timers, a bounded number of them; says whether there may be more.

@@ -1,6 +1,6 @@
 //! The noun a caller asks for.
 
-use super::{Affinity, Granularity, Key, OnLoss, Origin, Scope, Trail};
+use super::{Affinity, Freshness, Granularity, Key, OnLoss, Origin, Scope, Trail};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ pub struct LeaseRequest {
     pub(crate) scope: Option<Scope>,
     pub(crate) on_loss: Option<OnLoss>,
     pub(crate) exclusive: bool,
+    pub(crate) freshness: Freshness,
     pub(crate) accepted: Option<u32>,
     pub(crate) deadline: Duration,
     pub(crate) patience: Duration,
@@ -44,6 +45,7 @@ impl LeaseRequest {
             scope: None,
             on_loss: None,
             exclusive: false,
+            freshness: Freshness::Keep,
             accepted: None,
             deadline: DEADLINE,
             patience: PATIENCE,
@@ -125,6 +127,13 @@ impl LeaseRequest {
     #[must_use]
     pub fn exclusive(mut self) -> Self {
         self.exclusive = true;
+        self
+    }
+
+    /// Sets who may use the connection again. Default: whoever leases the exit.
+    #[must_use]
+    pub fn freshness(mut self, freshness: Freshness) -> Self {
+        self.freshness = freshness;
         self
     }
 

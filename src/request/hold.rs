@@ -63,6 +63,19 @@ pub enum Scope {
     AllOrigins,
 }
 
+/// How long a connection through an exit serves. Whatever is asked, a gateway that rotates by itself has one a request.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
+pub enum Freshness {
+    /// It is kept, and serves whoever leases the exit next.
+    #[default]
+    Keep,
+    /// It serves those alone who hold the exit, and ends with their hold. What holds nothing has one a request.
+    PerLease,
+    /// One a request.
+    Fresh,
+}
+
 /// What happens when a held exit is lost: dead, or burned at the origin that is asked.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]

@@ -23,7 +23,7 @@ mod time;
 mod trail;
 
 pub use ask::LeaseRequest;
-pub use hold::{Affinity, Granularity, OnLoss, Scope};
+pub use hold::{Affinity, Freshness, Granularity, OnLoss, Scope};
 pub use key::Key;
 pub use origin::Origin;
 pub(crate) use time::Time;

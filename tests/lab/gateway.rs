@@ -23,7 +23,7 @@ async fn fetch(gateway: &LabGateway, user: &str, password: &str, url: &str) -> s
 
 fn login(user: &str, password: &str) -> String {
     let login = Credential::new(user, password).unwrap();
-    format!("Proxy-Authorization: {}\r\n", login.basic().to_str().unwrap())
+    format!("Proxy-Authorization: {}\r\n", login.basic().unwrap().to_str().unwrap())
 }
 
 async fn say(gateway: &LabGateway, text: &str) -> std::io::Result<String> {

@@ -52,7 +52,7 @@ async fn text(response: Response<Incoming>) -> String {
 async fn connect(exit: &LabExit, host: &str, login: Option<&Credential>) -> (String, TcpStream) {
     let mut stream = dial(exit).await.unwrap();
     let login = login.map_or(String::new(), |login| {
-        format!("Proxy-Authorization: {}\r\n", login.basic().to_str().unwrap())
+        format!("Proxy-Authorization: {}\r\n", login.basic().unwrap().to_str().unwrap())
     });
     let ask = format!("CONNECT {host}:443 HTTP/1.1\r\nHost: {host}:443\r\n{login}\r\n");
     stream.write_all(ask.as_bytes()).await.unwrap();
@@ -321,7 +321,7 @@ async fn an_exit_asks_for_its_login() {
     let (head, _) = connect(exit, "shop.test", Some(&login)).await;
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
     let mut with = get(lab.url("/"));
-    with.headers_mut().insert("proxy-authorization", login.basic().clone());
+    with.headers_mut().insert("proxy-authorization", login.basic().unwrap().clone());
     assert_eq!(client(exit).await.send_request(with).await.unwrap().status(), StatusCode::OK);
     assert_eq!(exit.traffic().refused_logins, 2);
     assert!(!lab.origin().seen()[0].headers().contains_key("proxy-authorization"));

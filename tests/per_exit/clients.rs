@@ -87,7 +87,7 @@ fn over_reqwest(route: &Route, tls: &rustls::ClientConfig) -> Result<Foreign, Bo
 
 /// hyper-util's client over a connector that goes through one exit.
 fn over_hyper(route: &Route, tls: &rustls::ClientConfig) -> Result<Foreign, BoxError> {
-    let login = route.credential().map(|login| login.basic().clone());
+    let login = route.credential().and_then(|login| login.basic().cloned());
     let proxy: Uri = route.url().parse()?;
     let mut tunnel = Tunnel::new(proxy.clone(), HttpConnector::new());
     if let Some(login) = &login {

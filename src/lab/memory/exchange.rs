@@ -46,7 +46,7 @@ where
     }
     let origin = world.site(head.uri.host().unwrap_or_default());
     let connection = proxy.tally().connection();
-    let login = route.credential().map(Credential::basic);
+    let login = route.credential().and_then(Credential::basic);
     let Meeting { source, delay, own, cut_after, .. } = proxy.meet(Ask { connection, connect: tls, login });
     sleep(delay).await;
     let pass = Pass { proxy, source, cut_after, tls };
@@ -128,7 +128,7 @@ impl Pass<'_> {
 
     fn deliver(&self, answer: Response<ReplyBody>) -> Response<ReplyBody> {
         let mut answer = answer.map(|body| body.metered(Arc::clone(self.proxy.tally().meter())));
-        answer.extensions_mut().insert(Connection::New);
+        answer.extensions_mut().insert(Connection::new());
         answer
     }
 }
