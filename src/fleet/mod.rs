@@ -21,7 +21,7 @@ pub(crate) use crate::pool::{Events, Member, Taken};
 use line::Line;
 
 use crate::draw::{Stream, draw};
-use crate::exit::{Exit, ExitId, Gateway, Reuse};
+use crate::exit::{Exit, ExitId, Gateway, Reuse, Route};
 use crate::outcome::{Evidence, Outcome, Phase};
 use crate::pool::{BindingIx, Blocked, Choice, Entry, ExitIx, LeaseId, NoExit, OriginIx, Pool, PoolConfig};
 use crate::request::{Freshness, LeaseRequest, Origin, Time};
@@ -308,6 +308,11 @@ impl Fleet {
     /// See [`Operator`](crate::scheduler::Operator).
     pub(crate) fn quarantine(&mut self, exit: ExitId, on: bool) -> bool {
         self.pool.quarantine(exit, on)
+    }
+
+    /// The ways out that no lease will take again, or not over the same connections, since the last time.
+    pub(crate) fn given_up(&mut self) -> Vec<Route> {
+        self.pool.given_up()
     }
 
     /// What happened, until it is told.

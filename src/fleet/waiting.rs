@@ -276,10 +276,10 @@ impl Fleet {
         !self.line.is_empty()
     }
 
-    /// Whether nobody waits, and nothing is to be told.
+    /// Whether nobody waits, nothing is to be told and nothing is given up.
     #[inline]
     pub(crate) fn is_quiet(&self) -> bool {
-        self.line.is_empty() && self.pool.events.is_empty()
+        self.line.is_empty() && self.pool.events.is_empty() && !self.pool.has_given_up()
     }
 
     /// Calls those who may go now. To be run after every verb.

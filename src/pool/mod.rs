@@ -276,7 +276,18 @@ impl Pool {
             return;
         }
         self.timers.reset(Due::Exit(ExitIx::Minted(slot)), record.gate.state().due_at(), None);
-        self.exits.minted.remove(slot);
+        let gone = self.exits.minted.remove(slot);
+        self.exits.give_up(gone.map(|record| record.exit));
+    }
+
+    /// The ways out that will not be taken again since the last time: whoever keeps connections for them is to let go.
+    pub(crate) fn given_up(&mut self) -> Vec<Route> {
+        self.exits.given_up()
+    }
+
+    #[inline]
+    pub(crate) const fn has_given_up(&self) -> bool {
+        self.exits.has_given_up()
     }
 
     /// Gives an exit to one binding alone, or back to all. A minted exit is its binding's alone in any case.

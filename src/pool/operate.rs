@@ -21,6 +21,9 @@ impl Pool {
             record.quarantined = on;
             record.barred = if on { record.barred + 1 } else { record.barred.saturating_sub(1) };
             let barred = record.barred > 0;
+            // It may come back, but over connections of its own.
+            let out = on.then(|| record.exit.clone());
+            self.exits.give_up(out);
             self.barred.set(index, barred, self.exits.len());
             self.moved.everywhere();
         }
@@ -34,8 +37,9 @@ impl Pool {
         if record.source != Source::Listed {
             return false;
         }
-        record.exit = exit.clone();
+        let old = std::mem::replace(&mut record.exit, exit.clone());
         record.accepted = None;
+        self.exits.give_up([old]);
         let credential = self.credential(ix);
         self.doubt(now, credential);
         true

@@ -6,7 +6,7 @@ use super::parents::{Kind, Parents};
 use super::ring::Ring;
 use super::slab::Slab;
 use crate::draw::{mix, text};
-use crate::exit::{Exit, ExitId, Gateway, Session};
+use crate::exit::{Exit, ExitId, Gateway, Route, Session};
 use std::collections::BTreeMap;
 
 pub(super) struct ExitTable {
@@ -18,6 +18,7 @@ pub(super) struct ExitTable {
     salt: u64,
     /// How many tokens there were: digits are counted out.
     tokens: Tokens,
+    given_up: Vec<Route>,
 }
 
 /// Counts tokens; members of a fleet count by turns.
@@ -81,7 +82,7 @@ impl ExitTable {
             }
         }
         let ring = Ring::new(&held);
-        Self { fixed, minted: Slab::new(cap), gateways, ring, salt, tokens }
+        Self { fixed, minted: Slab::new(cap), gateways, ring, salt, tokens, given_up: Vec::new() }
     }
 
     /// Finds what the exits share: an address that several stand behind, and the login of a gateway. A listed exit's login
@@ -150,6 +151,20 @@ impl ExitTable {
         self.fixed.len()
     }
 
+    /// An exit that was replaced or is gone: no lease leads through it again.
+    pub(super) fn give_up(&mut self, exit: impl IntoIterator<Item = Exit>) {
+        self.given_up.extend(exit.into_iter().map(|exit| exit.route().clone()));
+    }
+
+    pub(super) fn given_up(&mut self) -> Vec<Route> {
+        std::mem::take(&mut self.given_up)
+    }
+
+    #[inline]
+    pub(super) const fn has_given_up(&self) -> bool {
+        !self.given_up.is_empty()
+    }
+
     /// The session that a binding will hold.
     pub(super) fn mint(
         &mut self,
@@ -179,7 +194,8 @@ impl ExitTable {
                 Source::Minted { session, .. } => session,
                 Source::Rotating { .. } | Source::Listed => session(salt, 0, 0, 0),
             };
-            record.exit = gateway.exit(&session, record.count);
+            let old = std::mem::replace(&mut record.exit, gateway.exit(&session, record.count));
+            self.given_up.push(old.route().clone());
         }
         self.gateways[at] = gateway;
         Some(ix)
@@ -196,8 +212,10 @@ impl ExitTable {
         let count = self.tokens.take();
         let exit = self.gateways[gateway.index()].exit(&session, count);
         if let Some(record) = self.get_mut(ix) {
-            (record.exit, record.count) = (exit, count);
+            record.count = count;
             record.source = Source::Slot { gateway, rider, generation };
+            let old = std::mem::replace(&mut record.exit, exit);
+            self.give_up([old]);
         }
     }
 }

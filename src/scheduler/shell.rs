@@ -6,6 +6,7 @@ use super::sync::{Mutex, MutexGuard, lock};
 use super::wakers::{Wakers, wake};
 use super::{Acquire, Builder, Lease, Operator, Snapshot, Until};
 use crate::error::LeaseError;
+use crate::exit::Route;
 use crate::fleet::{Fleet, FleetConfig, Receipt, Refusal, Release, RetryAsk, State, Taken};
 use crate::outcome::Evidence;
 use crate::request::{LeaseRequest, Origin, Time};
@@ -212,8 +213,11 @@ impl Scheduler {
     ) -> (After, Option<Taken>) {
         let mut guarded = self.guarded();
         let (waits, taken) = guarded.fleet.release(receipt, how, evidence);
-        // What happened is told with the next verb: a drop runs no observer.
-        let after = waits.then(|| Box::new(ToDo { called: guarded.call(self.now()), news: false }));
+        // What happened is told with the next verb, and what was given up is closed with it: a drop runs no observer.
+        let after = waits.then(|| {
+            let called = guarded.call(self.now());
+            Box::new(ToDo { called, given_up: Vec::new(), news: false })
+        });
         (After(after), taken)
     }
 
@@ -275,6 +279,7 @@ impl Scheduler {
     #[cold]
     fn do_it(&self, to_do: ToDo) {
         wake(to_do.called);
+        to_do.given_up.iter().for_each(Route::evict);
         if to_do.news {
             self.tell();
         }
@@ -340,6 +345,8 @@ pub(super) struct After(Option<Box<ToDo>>);
 
 struct ToDo {
     called: Vec<Waker>,
+    /// Whoever keeps connections for these is to close them.
+    given_up: Vec<Route>,
     news: bool,
 }
 
@@ -352,7 +359,8 @@ fn after(guarded: MutexGuard<'_, Guarded>, now: Time) -> After {
 #[cold]
 fn to_do(mut guarded: MutexGuard<'_, Guarded>, now: Time) -> Box<ToDo> {
     let called = guarded.call(now);
-    Box::new(ToDo { called, news: !guarded.fleet.events().is_empty() })
+    let given_up = guarded.fleet.given_up();
+    Box::new(ToDo { called, given_up, news: !guarded.fleet.events().is_empty() })
 }
 
 impl Guarded {

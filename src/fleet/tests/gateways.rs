@@ -278,3 +278,43 @@ fn a_good_end_of_a_burned_token_says_nothing_of_the_one_in_its_place() {
     world.finish(&grant, interrupted);
     assert!(at(&mut world).is_err(), "three faults in a row of the new token");
 }
+
+#[test]
+fn what_no_lease_takes_again_is_given_up_once() {
+    let mut world = World::new(with(vec![slots(1)], 1));
+    let given_up = |world: &mut World| world.fleet.given_up().iter().map(Route::exit).collect::<Vec<_>>();
+    // A burned slot has another token. A listed exit that is burned keeps its own.
+    let mut burned = None;
+    while burned.is_none() {
+        let grant = world.pass(secs(60)).once(&LeaseRequest::per_request(), BLOCKED);
+        burned = grant.route.credential().is_some().then_some(grant.receipt.exit);
+    }
+    assert_eq!(given_up(&mut world), [burned.unwrap()]);
+    // A session goes with what held it, but not before its last rider.
+    let mut world = self::world(slots(2));
+    let held = world.lease(&LeaseRequest::new("k"));
+    world.report(&held, BLOCKED);
+    let moved = world.lease(&LeaseRequest::new("k"));
+    assert_ne!(held.receipt.exit, moved.receipt.exit);
+    assert_eq!(given_up(&mut world), [], "somebody rides it");
+    world.end(&held);
+    assert_eq!(given_up(&mut world), [held.receipt.exit]);
+    // A new password: the connections of the old one are of no use.
+    assert!(
+        world
+            .fleet
+            .set_gateway(world.now, &Gateway::parse("http://user-{session}:new@gw.test:7000").unwrap())
+    );
+    let old = given_up(&mut world);
+    assert!(old.contains(&moved.receipt.exit) && !old.contains(&held.receipt.exit));
+    // Who is taken out may come back, over connections of its own.
+    let mut world = World::of(2);
+    let exit = world.lease(&LeaseRequest::per_request()).receipt.exit;
+    for (on, gone) in [(true, vec![exit]), (false, vec![])] {
+        assert!(world.fleet.quarantine(exit, on));
+        assert_eq!(given_up(&mut world), gone);
+    }
+    let listed = exits(2).remove(0);
+    assert!(world.fleet.set_exit(world.now, &listed));
+    assert_eq!(given_up(&mut world), [listed.id()]);
+}
