@@ -286,7 +286,7 @@ impl Pool {
     }
 
     #[inline]
-    pub(crate) const fn has_given_up(&self) -> bool {
+    pub(crate) fn has_given_up(&self) -> bool {
         self.exits.has_given_up()
     }
 

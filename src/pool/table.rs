@@ -161,7 +161,7 @@ impl ExitTable {
     }
 
     #[inline]
-    pub(super) const fn has_given_up(&self) -> bool {
+    pub(super) fn has_given_up(&self) -> bool {
         !self.given_up.is_empty()
     }
 
