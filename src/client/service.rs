@@ -88,8 +88,10 @@ impl Shared {
     /// A new connection, or a share of one that others have dialled meanwhile. Boxed, so that a request on a waiting
     /// connection does not carry the room for a handshake.
     async fn connect(self: &Arc<Self>, course: &Course) -> Result<Connection, Failure> {
-        let keeper: Weak<dyn Keeper> = Arc::downgrade(self) as _;
-        course.route.keepers().add(&keeper);
+        if !course.route.is_fresh() {
+            let keeper: Weak<dyn Keeper> = Arc::downgrade(self) as _;
+            course.route.keepers().add(&keeper);
+        }
         let dial = || -> Pin<Box<_>> { Box::pin(Arc::clone(self).dial(course.clone())) };
         let shareable = course.key.https && self.http2 && !course.route.is_fresh() && self.idle.keeps();
         let joined = if shareable { self.flights.join(&course.key, || dial()).await } else { None };

@@ -2,6 +2,7 @@
 #![cfg(feature = "client")]
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
+mod blame;
 mod evict;
 mod forms;
 mod fresh;
