@@ -55,7 +55,8 @@ impl Lab {
         &self.world.exits[at]
     }
 
-    /// The exit that leaves from this address: whose request a site has seen. `None` for 127.0.0.1, which is nobody's.
+    /// The exit that leaves from this address: whose request a site has seen. `None` for 127.0.0.1, which is nobody's, and for
+    /// ::1, from which all of them reach a site there.
     #[must_use]
     pub fn exit_at(&self, source: IpAddr) -> Option<&LabExit> {
         self.world.exit_at(source)
@@ -114,8 +115,9 @@ impl Lab {
         format!("http://{}{slash}{path}", self.doors[0].address())
     }
 
-    /// The root certificate of all sites, in PEM: new with each lab, and trusted by nobody else. The certificates are for
-    /// the site's name, `localhost` and 127.0.0.1.
+    /// The root certificate of all sites and of the exits that are HTTPS proxies, in PEM: new with each lab, and trusted by
+    /// nobody else. A site's certificate is for its name, `localhost`, 127.0.0.1 and ::1; an exit's for its address,
+    /// `proxy.test`, and those.
     #[must_use]
     pub fn ca_pem(&self) -> &str {
         self.authority.pem()

@@ -3,8 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "a test, its functions included")]
 
 mod gateway;
+mod https;
+mod ipv6;
 mod loopback;
 mod memory;
+mod socks;
+mod trust;
 
 use bytes::Bytes;
 use tower_egress::lab::{LabExit, LabGateway, MemoryWorld, Origin, Reply, ReplyBody};
