@@ -14,14 +14,6 @@ const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 const HTTP1: &[u8] = b"http/1.1";
 pub(super) const HTTP2: &[u8] = b"h2";
 
-/// What a server offers to speak.
-#[derive(Clone, Copy)]
-pub(super) enum Alpn {
-    Http1,
-    /// HTTP/2, else HTTP/1.1.
-    Http2,
-}
-
 pub(super) struct Authority {
     issuer: Issuer<'static, KeyPair>,
     pem: String,
@@ -42,8 +34,8 @@ impl Authority {
         &self.pem
     }
 
-    /// Speaks TLS under these names, and as the loopback addresses themselves.
-    pub(super) fn acceptor(&self, names: &[&str], alpn: Alpn) -> io::Result<TlsAcceptor> {
+    /// Speaks TLS under these names, and as the loopback addresses themselves; offers HTTP/1.1.
+    pub(super) fn acceptor(&self, names: &[&str]) -> io::Result<TlsAcceptor> {
         let all = names.iter().chain(&LOOPBACK).map(|name| (*name).to_owned()).collect();
         let mut params = params(names.first().unwrap_or(&"localhost"), all)?;
         params.use_authority_key_identifier_extension = true;
@@ -57,12 +49,16 @@ impl Authority {
             .with_no_client_auth()
             .with_single_cert(vec![certificate.der().clone()], key.into())
             .map_err(io::Error::other)?;
-        config.alpn_protocols = match alpn {
-            Alpn::Http1 => vec![HTTP1.to_vec()],
-            Alpn::Http2 => vec![HTTP2.to_vec(), HTTP1.to_vec()],
-        };
+        config.alpn_protocols = vec![HTTP1.to_vec()];
         Ok(TlsAcceptor::from(Arc::new(config)))
     }
+}
+
+/// The same, but offers HTTP/2 first.
+pub(super) fn offering_http2(acceptor: &TlsAcceptor) -> TlsAcceptor {
+    let mut config = ServerConfig::clone(acceptor.config());
+    config.alpn_protocols.insert(0, HTTP2.to_vec());
+    TlsAcceptor::from(Arc::new(config))
 }
 
 fn params(name: &str, names: Vec<String>) -> io::Result<CertificateParams> {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test, its functions included")]
 
 mod gateway;
+mod http2;
 mod https;
 mod ipv6;
 mod loopback;

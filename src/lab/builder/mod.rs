@@ -8,7 +8,7 @@ use super::gateway::{LabGateway, MAX_GATEWAYS, Provider};
 use super::memory::MemoryWorld;
 use super::network::Network;
 use super::origin;
-use super::tls::{Alpn, Authority};
+use super::tls::Authority;
 use super::world::World;
 use super::{Lab, LabExit, Origin};
 use crate::exit::Via;
@@ -153,8 +153,8 @@ impl LabBuilder {
             network.add(origin.clone(), Some(plain.address()), Some(tls.address()));
             let site = origin.clone();
             plain.serve(move |stream, peer| origin::serve_plain(site.clone(), stream, peer));
-            let acceptor = lab.authority().acceptor(&[origin.host()], Alpn::Http1)?;
-            tls.serve(move |stream, peer| origin::serve_tls(origin.clone(), acceptor.clone(), stream, peer));
+            let offers = origin::Offers::of(lab.authority().acceptor(&[origin.host()])?);
+            tls.serve(move |stream, peer| origin::serve_tls(origin.clone(), offers.clone(), stream, peer));
             plain.open()?;
             tls.open()?;
         }

@@ -5,7 +5,7 @@ use super::{serve as http1, socks};
 use crate::exit::Via;
 use crate::lab::network::Network;
 use crate::lab::proxy::Proxy;
-use crate::lab::tls::{Alpn, Authority};
+use crate::lab::tls::Authority;
 use crate::lab::wire::{Hangup, Wire};
 use std::io;
 use std::net::IpAddr;
@@ -31,7 +31,7 @@ impl Front {
             Via::Http => Self::Http,
             Via::Https => {
                 let ip = ip.to_string();
-                Self::Https(authority.acceptor(&[NAME, &ip], Alpn::Http1)?)
+                Self::Https(authority.acceptor(&[NAME, &ip])?)
             }
             Via::Socks5 | Via::Socks5h => Self::Socks,
             Via::Local => return Ok(None),
