@@ -2,15 +2,16 @@
 
 use super::connection::Connection;
 use super::error::ClientError;
-use super::idle::{Idle, Key};
+use super::kept::{Idle, Key};
 use crate::exit::Route;
+use crate::outcome::Traffic;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Weak;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 /// The body of an answer. It holds the connection until it was read to its end; then the connection serves the next
 /// request through the same exit. Dropped before that, it closes the connection. The default is an empty body.
@@ -20,6 +21,8 @@ use std::task::{Context, Poll, ready};
 pub struct IncomingBody {
     body: Option<Incoming>,
     held: Option<Held>,
+    /// How much had come in over the connection when the body was last asked for more in vain.
+    waiting: Option<u64>,
 }
 
 /// A connection on loan, and where it goes when the answer has been read.
@@ -27,11 +30,14 @@ pub(super) struct Held {
     pub(super) connection: Connection,
     pub(super) key: Key,
     pub(super) route: Route,
+    /// Where it goes; nowhere, if it serves no more, or serves others already.
     pub(super) idle: Weak<Idle>,
+    pub(super) traffic: Traffic,
 }
 
 impl Held {
     fn give_back(self) {
+        self.traffic.end();
         // Without its client a connection is of no use to anybody.
         if let Some(idle) = self.idle.upgrade() {
             idle.check_in(self.key, self.route, self.connection);
@@ -41,7 +47,7 @@ impl Held {
 
 impl IncomingBody {
     pub(super) fn new(body: Incoming, held: Held) -> Self {
-        let mut this = Self { body: Some(body), held: Some(held) };
+        let mut this = Self { body: Some(body), held: Some(held), waiting: None };
         this.give_back_if_ended();
         this
     }
@@ -50,6 +56,13 @@ impl IncomingBody {
     fn give_back_if_ended(&mut self) {
         if self.is_end_stream() {
             self.give_back();
+        }
+    }
+
+    /// The answer was not read to its end.
+    fn let_go(&mut self) {
+        if let Some(held) = self.held.take() {
+            held.traffic.end();
         }
     }
 
@@ -69,14 +82,22 @@ impl Body for IncomingBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, ClientError>>> {
         let Some(body) = &mut self.body else { return Poll::Ready(None) };
-        match ready!(Pin::new(body).poll_frame(cx)) {
+        let frame = match Pin::new(body).poll_frame(cx) {
+            Poll::Pending => {
+                self.waiting = self.held.as_ref().map(|held| held.connection.reads());
+                return Poll::Pending;
+            }
+            Poll::Ready(frame) => frame,
+        };
+        self.waiting = None;
+        match frame {
             Some(Ok(frame)) => {
                 self.give_back_if_ended();
                 Poll::Ready(Some(Ok(frame)))
             }
             Some(Err(cause)) => {
                 self.body = None;
-                self.held = None;
+                self.let_go();
                 Poll::Ready(Some(Err(ClientError::in_body(cause))))
             }
             None => {
@@ -97,9 +118,15 @@ impl Body for IncomingBody {
 
 impl Drop for IncomingBody {
     fn drop(&mut self) {
+        let Some(held) = &self.held else { return };
+        if let Some(reads) = self.waiting {
+            held.connection.doubt(reads);
+        }
         // A ready connection has read the whole answer, even if nobody has read it from here.
-        if self.held.as_ref().is_some_and(|held| held.connection.is_ready()) {
+        if !held.connection.is_shared() && held.connection.is_ready() {
             self.give_back();
+        } else {
+            self.let_go();
         }
     }
 }

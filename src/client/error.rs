@@ -1,6 +1,6 @@
 //! Why an exchange through an exit failed.
 
-use super::tls;
+use super::dial;
 use crate::error::BoxError;
 use crate::outcome::{Failure, Phase, Seen};
 use std::error::Error;
@@ -45,8 +45,8 @@ impl fmt::Display for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, f)?;
         let mut cause = self.0.source();
-        // rustls writes at length, and names no cure.
-        if let Some(distrust) = cause.and_then(tls::distrust) {
+        let phase = self.0.phase();
+        if let Some(distrust) = cause.and_then(|cause| dial::distrust(phase, cause)) {
             return write!(f, ": {distrust}");
         }
         while let Some(at) = cause {

@@ -1,4 +1,4 @@
-//! The wire: an HTTP/1.1 client whose connections belong to exits.
+//! The wire: an HTTP client whose connections belong to exits.
 //!
 //! [`ExitClient`] sends a request through the exit that its [`Route`](crate::exit::Route) names and through no other. It
 //! goes inside the three layers, which put the route there; without one it dials nothing.
@@ -21,49 +21,57 @@
 //! ```
 //!
 //! # On the wire
-//! `http://` requests go to the exit in absolute-form, each with the exit's login. For `https://` the exit is asked for a
-//! tunnel with CONNECT and TLS ends at the origin, so that neither side sees what is the other's: the login never enters a
-//! tunnel, and the exit sees no request. The origin's name is the exit's to resolve. Proxies of the environment are ignored.
+//! | exit | `http://` requests | `https://` requests | the origin's name is resolved |
+//! |---|---|---|---|
+//! | `http://`, `https://` | absolute-form, each with the exit's login; a tunnel with [`tunnel_http`](ExitClientBuilder::tunnel_http) | CONNECT, TLS to the origin inside | at the exit |
+//! | `socks5h://` | a tunnel | a tunnel, TLS to the origin inside | at the exit |
+//! | `socks5://` | the same | the same | here |
+//! | [`Exit::local`](crate::Exit::local) | a connection from that address | the same, with TLS | here |
 //!
-//! TLS sessions are not resumed: a ticket shown through two exits would tell the origin that they are one client.
+//! In a tunnel neither side sees what is the other's: the login never enters it, and the exit sees no request. TLS to an
+//! `https://` exit is another one than that to the origin, with its own roots and name ([`ProxyTls`](crate::exit::ProxyTls)).
+//! Proxies of the environment are ignored.
+//!
+//! HTTP/1.1 is spoken to exits, HTTP/1.1 or HTTP/2 to `https://` origins, as they choose. Over HTTP/2 one connection through
+//! an exit serves all requests to an origin, and a burst to a cold one waits for a single dial. TLS sessions are resumed
+//! through the same exit alone: a ticket shown through two exits would tell the origin that they are one client.
+//!
+//! # Which failure proves what
+//! A [`Failure`](crate::outcome::Failure) names the phase that broke. Up to and including TLS with the origin the request
+//! was not sent, so that any method may be repeated. The same holds for a kept connection that takes nothing more, and for
+//! an HTTP/2 stream that the origin refused. After that nobody knows, and only what is idempotent is sent again.
 //!
 //! # Limits
 //! An answer's head has at most 64 KiB and 100 headers, the answer to a CONNECT at most 16 KiB. Of a refused CONNECT up to
-//! 4 KiB of body are kept, with 250 ms to arrive. Bodies of answers are streamed and have no limit here. HTTP/1.1 alone is
-//! spoken; upgrades (WebSocket) and a caller's own CONNECT are not supported.
+//! 4 KiB of body are kept, with 250 ms to arrive. Bodies of answers are streamed and have no limit here. Upgrades
+//! (WebSocket) and a caller's own CONNECT are not supported.
 
 mod body;
 mod builder;
-mod closers;
 mod connection;
 mod dial;
 mod egress;
 mod error;
-mod idle;
-mod prefixed;
+mod kept;
 mod service;
 mod target;
-mod tls;
-mod tunnel;
 mod watched;
 
 pub use body::IncomingBody;
 pub use builder::ExitClientBuilder;
+pub use dial::{Resolve, Resolving};
 pub use egress::{EgressClient, ResponseBody};
 pub use error::ClientError;
 
 use crate::body::Body;
 use crate::error::BoxError;
 use bytes::Bytes;
-use dial::Dialer;
 use http::{Request, Response};
-use idle::Idle;
 use service::Shared;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use tls::Tls;
 use tower::Service;
 
 /// Sends requests through the exit that their [`Route`](crate::exit::Route) extension names. Its clones share their idle
@@ -103,17 +111,13 @@ impl ExitClient {
         reason = "it reads the platform's roots; a default should cost nothing"
     )]
     pub fn new() -> Self {
-        Self::builder().with(Tls::platform())
+        Self::builder().with_platform()
     }
 
     /// Configures a client.
     #[must_use]
     pub const fn builder() -> ExitClientBuilder {
         ExitClientBuilder::new()
-    }
-
-    fn of(dialer: Dialer, idle: Idle) -> Self {
-        Self(Arc::new(Shared { dialer, idle: Arc::new(idle) }))
     }
 }
 

@@ -4,21 +4,47 @@ use super::body::{Held, IncomingBody};
 use super::connection::{Connection, Unanswered};
 use super::dial::Dialer;
 use super::error::{ClientError, unsendable};
-use super::idle::{Idle, Kept, Key};
-use super::target::Target;
+use super::kept::{Flights, Idle, Kept, Key};
+use super::target::{Target, Way};
 use crate::body::Body;
-use crate::exit::Route;
+use crate::exit::{ExitId, Keeper, Route};
 use crate::outcome::{self, Failure, Phase, Seen};
 use http::header::CONNECTION;
 use http::{HeaderMap, Request, Response, Version};
 use http_body::Body as _;
 use hyper::body::Incoming;
+use std::error::Error;
+use std::pin::Pin;
 use std::sync::{Arc, Weak};
 
 /// What the clones of a client share.
 pub(super) struct Shared {
     pub(super) dialer: Dialer,
     pub(super) idle: Arc<Idle>,
+    pub(super) flights: Flights,
+    /// Offered to origins.
+    pub(super) http2: bool,
+}
+
+/// Where a request goes, and how.
+#[derive(Clone)]
+struct Course {
+    route: Route,
+    target: Arc<Target>,
+    key: Key,
+}
+
+impl Course {
+    /// Gives the request the form that the other end of the connection takes. Whatever form it had is overwritten.
+    fn form(&self, request: &mut Request<Body>, connection: &Connection) -> Result<(), Failure> {
+        if self.key.forwarded {
+            self.target.for_exit(request, &self.route)
+        } else if connection.is_shared() {
+            self.target.for_http2(request)
+        } else {
+            self.target.for_origin(request)
+        }
+    }
 }
 
 impl Shared {
@@ -26,44 +52,87 @@ impl Shared {
         self: Arc<Self>,
         mut request: Request<Body>,
     ) -> Result<Response<IncomingBody>, ClientError> {
-        let Some(route) = request.extensions().get::<Route>().cloned() else {
-            return Err(no_route().into());
+        let route = request.extensions_mut().remove::<Route>().ok_or_else(no_route)?;
+        let target = Target::of(&mut request)?;
+        let key = Key {
+            exit: route.exit(),
+            reuse: route.reuse(),
+            https: target.https,
+            forwarded: target.way(&route, self.dialer.tunnel_http) == Way::Forward,
+            authority: target.authority.clone(),
         };
-        let target = Target::of(&request)?;
-        target.address(&mut request, &route)?;
-        let key =
-            Key { exit: route.exit(), https: target.tls.is_some(), authority: target.authority.clone() };
+        let course = Course { route, target: Arc::new(target), key };
 
-        if let Some(kept) = self.kept(&key, &route).await {
+        if let Some(kept) = self.kept(&course).await {
             // What must not be sent twice takes no part in the race of a proxy's close with the next request. The new
             // connection takes the place of the kept one, so that such requests do not fill the pool.
-            if key.https || is_repeatable(&request) {
-                request = match self.reuse(kept, request, &key, &route).await? {
+            if !course.key.forwarded || is_repeatable(&request) {
+                request = match self.reuse(kept, request, &course).await? {
                     Reused::Answered(answer) => return Ok(answer),
                     Reused::Dead(request) => request,
                 };
             }
         }
-        // Boxed, so that a request on a waiting connection does not carry the room for a handshake.
-        let mut connection = Box::pin(self.dialer.dial(&route, &target)).await?;
-        match connection.exchange(request).await {
-            Ok(answer) => Ok(self.hold(answer, outcome::Connection::new(), connection, key, route)),
-            Err(unanswered) => {
-                let failure = match unanswered {
-                    Unanswered::NotSent(_, cause) => Failure::new(Phase::Send, Seen::Never).because(cause),
-                    Unanswered::MaybeSent { cause, .. } => maybe_sent(cause, false),
-                };
-                Err(failure.login_accepted(target.tls.is_some()).into())
-            }
-        }
+        let connection = self.connect(&course).await?;
+        self.send(connection, request, course).await
     }
 
     /// A connection that may be used again. Behind a fresh route each leads to another exit: none is kept, none is asked for.
-    async fn kept(&self, key: &Key, route: &Route) -> Option<Kept> {
-        if route.is_fresh() {
+    async fn kept(&self, course: &Course) -> Option<Kept> {
+        if course.route.is_fresh() {
             return None;
         }
-        self.idle.checkout(key, route).await
+        self.idle.checkout(&course.key, &course.route).await
+    }
+
+    /// A new connection, or a share of one that others have dialled meanwhile. Boxed, so that a request on a waiting
+    /// connection does not carry the room for a handshake.
+    async fn connect(self: &Arc<Self>, course: &Course) -> Result<Connection, Failure> {
+        let keeper: Weak<dyn Keeper> = Arc::downgrade(self) as _;
+        course.route.keepers().add(&keeper);
+        let dial = || -> Pin<Box<_>> { Box::pin(Arc::clone(self).dial(course.clone())) };
+        let shareable = course.key.https && self.http2 && !course.route.is_fresh() && self.idle.keeps();
+        let joined = if shareable { self.flights.join(&course.key, || dial()).await } else { None };
+        match joined {
+            Some(connection) => connection,
+            None => dial().await,
+        }
+    }
+
+    /// Dials. What can be shared is given to the others at once.
+    async fn dial(self: Arc<Self>, course: Course) -> Result<Connection, Failure> {
+        let Course { route, target, key } = course;
+        // The one that others have dialled may have come since this request looked.
+        if let Some(shared) = self.idle.share(&key, &route) {
+            return Ok(shared);
+        }
+        let connection = self.dialer.dial(&route, &target).await?;
+        if let Some(share) = connection.share().filter(|_| !route.is_fresh()) {
+            self.flights.speaks_http2(&key.authority);
+            self.idle.check_in(key, route, share);
+        }
+        Ok(connection)
+    }
+
+    /// Sends a request over a new connection.
+    async fn send(
+        &self,
+        mut connection: Connection,
+        mut request: Request<Body>,
+        course: Course,
+    ) -> Result<Response<IncomingBody>, ClientError> {
+        course.form(&mut request, &connection)?;
+        match connection.exchange(request).await {
+            Ok(answer) => Ok(self.hold(answer, outcome::Connection::new(), connection, course)),
+            Err(unanswered) => {
+                let failure = match unanswered {
+                    Unanswered::NotSent(_, cause) => not_sent(cause),
+                    Unanswered::MaybeSent { cause, .. } => maybe_sent(cause, false),
+                };
+                let failure = failure.login_accepted(!course.key.forwarded);
+                Err(failure.after(connection.wire().take()).into())
+            }
+        }
     }
 
     /// Sends a request over a kept connection. If that turns out to be dead, which is nobody's fault, gives the request
@@ -71,29 +140,29 @@ impl Shared {
     async fn reuse(
         &self,
         kept: Kept,
-        request: Request<Body>,
-        key: &Key,
-        route: &Route,
+        mut request: Request<Body>,
+        course: &Course,
     ) -> Result<Reused, Failure> {
         let Kept { mut connection, since } = kept;
+        course.form(&mut request, &connection)?;
         let copy = is_repeatable(&request).then(|| without_body(&request));
         match connection.exchange(request).await {
             Ok(answer) => {
                 let kept = outcome::Connection::kept();
-                Ok(Reused::Answered(self.hold(answer, kept, connection, key.clone(), route.clone())))
+                Ok(Reused::Answered(self.hold(answer, kept, connection, course.clone())))
             }
             Err(Unanswered::NotSent(unsent, _)) => {
-                self.idle.died(key, since);
+                self.idle.died(&course.key, since);
                 Ok(Reused::Dead(*unsent))
             }
             Err(Unanswered::MaybeSent { cause, heard }) => {
-                let raced = !heard && !cause.is_user();
+                let raced = !cause.is_user() && (!heard || is_going_away(&cause));
                 if raced {
-                    self.idle.died(key, since);
+                    self.idle.died(&course.key, since);
                 }
                 match copy {
                     Some(copy) if raced => Ok(Reused::Dead(copy)),
-                    _ => Err(maybe_sent(cause, raced)),
+                    _ => Err(maybe_sent(cause, raced).after(connection.wire().take())),
                 }
             }
         }
@@ -104,13 +173,24 @@ impl Shared {
         mut answer: Response<Incoming>,
         carried: outcome::Connection,
         connection: Connection,
-        key: Key,
-        route: Route,
+        course: Course,
     ) -> Response<IncomingBody> {
-        let keep = !route.is_fresh() && keeps_alive(answer.version(), answer.headers());
+        let Course { route, key, .. } = course;
+        let kept = !route.is_fresh() && self.idle.keeps();
+        // A shared one has its place in the pool already.
+        let owned = kept && !connection.is_shared() && keeps_alive(answer.version(), answer.headers());
+        let (traffic, tunnelled) = (connection.traffic(), !key.forwarded);
+        let carried = carried.ending(!owned).tunnelled(tunnelled).counted_by(traffic.clone());
         answer.extensions_mut().insert(carried);
-        let idle = if keep { Arc::downgrade(&self.idle) } else { Weak::new() };
-        answer.map(|body| IncomingBody::new(body, Held { connection, key, route, idle }))
+        let idle = if owned { Arc::downgrade(&self.idle) } else { Weak::new() };
+        answer.map(|body| IncomingBody::new(body, Held { connection, key, route, idle, traffic }))
+    }
+}
+
+impl Keeper for Shared {
+    fn evict(&self, exit: ExitId) {
+        self.idle.evict(exit);
+        self.dialer.origin_tls.forget(exit);
     }
 }
 
@@ -149,10 +229,32 @@ fn no_route() -> Failure {
     unsendable("no route: the client goes inside LeaseLayer, which names the exit; nothing was dialled")
 }
 
+/// Not one byte was written.
+fn not_sent(cause: hyper::Error) -> Failure {
+    Failure::new(Phase::Send, Seen::Never).because(cause)
+}
+
 /// The request was written, wholly or in part, and no head came back. hyper blames the user for a request body that broke.
-/// `raced`: the connection was a kept one, and ended without a byte.
+/// `raced`: the connection was a kept one, and ended without an answer.
 fn maybe_sent(cause: hyper::Error, raced: bool) -> Failure {
+    // RFC 9113, 8.7: a refused stream was not looked at.
+    if reason(&cause) == Some(h2::Reason::REFUSED_STREAM) {
+        return not_sent(cause).blameless(true);
+    }
     let user = cause.is_user() || cause.is_body_write_aborted();
     let phase = if user { Phase::Send } else { Phase::Head };
     Failure::new(phase, Seen::Unknown).blameless(user || raced).because(cause)
+}
+
+fn of_http2(cause: &hyper::Error) -> Option<&h2::Error> {
+    cause.source().and_then(<dyn Error>::downcast_ref)
+}
+
+fn reason(cause: &hyper::Error) -> Option<h2::Reason> {
+    of_http2(cause).filter(|cause| cause.is_remote()).and_then(h2::Error::reason)
+}
+
+/// The other end said that it takes nothing more, which may have crossed with the request.
+fn is_going_away(cause: &hyper::Error) -> bool {
+    of_http2(cause).is_some_and(h2::Error::is_go_away)
 }

@@ -1,4 +1,4 @@
-//! What a request asks for, and how its head must read on the way through an exit.
+//! What a request asks for, and the form it takes on each kind of way.
 
 use super::error::unsendable;
 use crate::body::Body;
@@ -9,23 +9,32 @@ use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderValue, Method, Request, Uri, Version};
 use rustls::pki_types::ServerName;
 
-/// The origin a request is for, as the wire names it.
+/// The origin a request is for, as the wire names it, and what is asked of it.
 pub(super) struct Target {
+    pub(super) https: bool,
     /// `host[:port]`: lower case, without userinfo, without the scheme's own port.
     pub(super) authority: Authority,
-    /// The name the origin's certificate must have; only for https.
-    pub(super) tls: Option<ServerName<'static>>,
-    /// `host:port`, for CONNECT.
-    tunnel: Option<Authority>,
+    path: PathAndQuery,
+    /// The caller's own `Host`, which may differ where the origin is spoken to itself.
+    host: Option<HeaderValue>,
+}
+
+/// How a request gets to its origin.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Way {
+    /// It is put to the exit, which asks the origin.
+    Forward,
+    /// It is put to the origin, through a stream that the exit made.
+    Through,
 }
 
 impl Target {
-    /// Reads a request.
+    /// Reads a request, and takes from it what is not for the origin: extensions, a login of the caller's own for a proxy.
     ///
     /// # Errors
-    /// The request cannot be sent: no absolute URI, another scheme than http or https, CONNECT, a name or port that the
-    /// wire cannot carry, or a length that is not the body's.
-    pub(super) fn of<B: http_body::Body>(request: &Request<B>) -> Result<Self, Failure> {
+    /// The request cannot be sent: no absolute URI, another scheme than http or https, CONNECT, a port that is none, or a
+    /// length that is not the body's.
+    pub(super) fn of<B: http_body::Body>(request: &mut Request<B>) -> Result<Self, Failure> {
         if request.method() == Method::CONNECT {
             return Err(unsendable("CONNECT is the client's own: ask for an https:// URI instead"));
         }
@@ -38,63 +47,104 @@ impl Target {
             None => return Err(unsendable("the URI is not absolute: write http://host/ or https://host/")),
         };
         let given = uri.authority().ok_or_else(|| unsendable("the URI names no host"))?;
-        let host = given.host().to_ascii_lowercase();
-        if host.is_empty() || host == "[]" {
-            return Err(unsendable("the URI names no host"));
-        }
-        let own = if https { 443 } else { 80 };
-        let port = port_of(given)?.unwrap_or(own);
-        let authority = if port == own { Ok(host.clone()) } else { Err(format!("{host}:{port}")) };
-        let authority = authority_of(authority.unwrap_or_else(|with_port| with_port))?;
-        if !https {
-            return Ok(Self { authority, tls: None, tunnel: None });
-        }
-        let bare = host.strip_prefix('[').and_then(|v6| v6.strip_suffix(']')).unwrap_or(&host);
-        let name = ServerName::try_from(bare.to_owned())
-            .map_err(|_| unsendable("the URI's host is no name that a certificate can have"))?;
-        Ok(Self { authority, tls: Some(name), tunnel: Some(authority_of(format!("{host}:{port}"))?) })
+        let authority = normal(given, if https { 443 } else { 80 })?;
+        let path = uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
+        request.extensions_mut().clear();
+        request.headers_mut().remove(PROXY_AUTHORIZATION);
+        let host = request.headers_mut().remove(HOST);
+        Ok(Self { https, authority, path, host })
     }
 
-    /// Turns the request's head into what goes to the exit: absolute-form with the exit's login for http, origin-form
-    /// without any for https. A login of the caller's own never passes, and neither do extensions.
-    pub(super) fn address(&self, request: &mut Request<Body>, route: &Route) -> Result<(), Failure> {
-        request.extensions_mut().clear();
+    pub(super) fn way(&self, route: &Route, tunnel_http: bool) -> Way {
+        if !self.https && !tunnel_http && route.via().forwards() { Way::Forward } else { Way::Through }
+    }
+
+    /// The origin's name, or its address without brackets.
+    pub(super) fn host(&self) -> &str {
+        let host = self.authority.host();
+        host.strip_prefix('[').and_then(|v6| v6.strip_suffix(']')).unwrap_or(host)
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.authority.port_u16().unwrap_or(if self.https { 443 } else { 80 })
+    }
+
+    /// The name that the origin's certificate must have; `None` for http.
+    pub(super) fn server_name(&self) -> Result<Option<ServerName<'static>>, Failure> {
+        if !self.https {
+            return Ok(None);
+        }
+        let name = ServerName::try_from(self.host().to_owned());
+        name.map(Some).map_err(|_| unsendable("the URI's host is no name that a certificate can have"))
+    }
+
+    /// Gives the request the form that an HTTP/1.1 exit takes: absolute-form, with the exit's login.
+    pub(super) fn for_exit(&self, request: &mut Request<Body>, route: &Route) -> Result<(), Failure> {
+        let authority = self.authority.clone();
+        let uri = Uri::builder().scheme(Scheme::HTTP).authority(authority).path_and_query(self.path.clone());
+        *request.uri_mut() = uri.build().map_err(unsendable)?;
         // hyper writes 1.0 and 1.1 only and panics on what it does not know.
         *request.version_mut() = Version::HTTP_11;
-        let path = request.uri().path_and_query().cloned();
-        let path = path.unwrap_or_else(|| PathAndQuery::from_static("/"));
-        let host = host_value(&self.authority)?;
-        request.headers_mut().remove(PROXY_AUTHORIZATION);
-        if self.tls.is_some() {
-            request.headers_mut().entry(HOST).or_insert(host);
-            *request.uri_mut() = Uri::from(path);
-            return Ok(());
-        }
         // RFC 9112, 3.2.2: in absolute-form, Host repeats the URI.
-        request.headers_mut().insert(HOST, host);
+        request.headers_mut().insert(HOST, host_value(&self.authority)?);
         if let Some(login) = route.credential().and_then(Credential::basic) {
             request.headers_mut().insert(PROXY_AUTHORIZATION, login.clone());
         }
-        let uri = Uri::builder().scheme(Scheme::HTTP).authority(self.authority.clone()).path_and_query(path);
-        *request.uri_mut() = uri.build().map_err(unsendable)?;
         Ok(())
     }
 
-    /// The request that asks the exit for a tunnel; `None` for http, which needs none.
-    pub(super) fn connect(&self, route: &Route) -> Option<Result<Request<Body>, Failure>> {
-        let tunnel = self.tunnel.as_ref()?;
-        Some(host_value(tunnel).and_then(|host| {
-            let uri = Uri::builder().authority(tunnel.clone()).build().map_err(unsendable)?;
-            let mut connect = Request::new(Body::empty());
-            *connect.method_mut() = Method::CONNECT;
-            *connect.uri_mut() = uri;
-            connect.headers_mut().insert(HOST, host);
-            if let Some(login) = route.credential().and_then(Credential::basic) {
-                connect.headers_mut().insert(PROXY_AUTHORIZATION, login.clone());
-            }
-            Ok(connect)
-        }))
+    /// Gives the request the form that an HTTP/1.1 origin takes: origin-form, with no login for the exit.
+    pub(super) fn for_origin(&self, request: &mut Request<Body>) -> Result<(), Failure> {
+        let host = self.host.clone().map_or_else(|| host_value(&self.authority), Ok)?;
+        request.headers_mut().insert(HOST, host);
+        *request.uri_mut() = Uri::from(self.path.clone());
+        *request.version_mut() = Version::HTTP_11;
+        Ok(())
     }
+
+    /// Gives the request the form that an HTTP/2 origin takes: its authority in the URI alone (RFC 9113, 8.3.1).
+    pub(super) fn for_http2(&self, request: &mut Request<Body>) -> Result<(), Failure> {
+        let own = self.host.as_ref().map(|host| Authority::try_from(host.as_bytes()));
+        let authority = own.unwrap_or_else(|| Ok(self.authority.clone())).map_err(unsendable)?;
+        let uri = Uri::builder().scheme(Scheme::HTTPS).authority(authority).path_and_query(self.path.clone());
+        *request.uri_mut() = uri.build().map_err(unsendable)?;
+        *request.version_mut() = Version::HTTP_2;
+        request.headers_mut().remove(HOST);
+        Ok(())
+    }
+
+    /// The request that asks an HTTP proxy for a tunnel. It has nothing of the caller's request.
+    pub(super) fn connect(&self, route: &Route) -> Result<Request<Body>, Failure> {
+        let tunnel = authority_of(format!("{}:{}", self.authority.host(), self.port()))?;
+        let mut connect = Request::new(Body::empty());
+        *connect.method_mut() = Method::CONNECT;
+        connect.headers_mut().insert(HOST, host_value(&tunnel)?);
+        *connect.uri_mut() = Uri::builder().authority(tunnel).build().map_err(unsendable)?;
+        if let Some(login) = route.credential().and_then(Credential::basic) {
+            connect.headers_mut().insert(PROXY_AUTHORIZATION, login.clone());
+        }
+        Ok(connect)
+    }
+}
+
+/// The authority in the one form that stands for it: most are written so and cost nothing.
+fn normal(given: &Authority, own_port: u16) -> Result<Authority, Failure> {
+    let host = given.host();
+    if host.is_empty() || host == "[]" {
+        return Err(unsendable("the URI names no host"));
+    }
+    let port = port_of(given)?.filter(|port| *port != own_port);
+    let bare = port.is_none() && host.len() == given.as_str().len();
+    if (bare || port.is_some_and(|_| !given.as_str().contains('@')))
+        && !host.bytes().any(|byte| byte.is_ascii_uppercase())
+    {
+        return Ok(given.clone());
+    }
+    let host = host.to_ascii_lowercase();
+    authority_of(match port {
+        Some(port) => format!("{host}:{port}"),
+        None => host,
+    })
 }
 
 /// A length that the body cannot have leaves the other side waiting for bytes, and the blame with the exit.
@@ -137,7 +187,7 @@ fn host_value(authority: &Authority) -> Result<HeaderValue, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::Target;
+    use super::{Target, Way};
     use crate::body::Body;
     use crate::exit::Exit;
     use crate::outcome::{Phase, Seen};
@@ -153,9 +203,18 @@ mod tests {
         let mut request = request(uri);
         request.headers_mut().insert(PROXY_AUTHORIZATION, "Basic Y2FsbGVy".parse().unwrap());
         *request.version_mut() = Version::HTTP_3;
-        let target = Target::of(&request).unwrap();
-        target.address(&mut request, exit.route()).unwrap();
-        (request, target.connect(exit.route()).transpose().unwrap())
+        let target = Target::of(&mut request).unwrap();
+        let connect = match target.way(exit.route(), false) {
+            Way::Forward => {
+                target.for_exit(&mut request, exit.route()).unwrap();
+                None
+            }
+            Way::Through => {
+                target.for_origin(&mut request).unwrap();
+                Some(target.connect(exit.route()).unwrap())
+            }
+        };
+        (request, connect)
     }
 
     #[test]
@@ -199,11 +258,42 @@ mod tests {
     #[test]
     fn what_cannot_be_sent_is_refused_before_anything_is_dialled() {
         for uri in ["/path", "shop.example:443", "ftp://shop.example/", "http://shop.example:99999/"] {
-            let failure = Target::of(&request(uri)).err().expect(uri);
+            let failure = Target::of(&mut request(uri)).err().expect(uri);
             assert_eq!((failure.phase(), failure.seen()), (Phase::Request, Seen::Never), "{uri}");
         }
         let mut connect = request("https://shop.example/");
         *connect.method_mut() = Method::CONNECT;
-        assert!(Target::of(&connect).is_err());
+        assert!(Target::of(&mut connect).is_err());
+    }
+
+    #[test]
+    fn http2_has_the_authority_in_the_uri_alone() {
+        for (uri, own, line) in [
+            ("https://me:secret@Shop.Example/p?q=1", None, "https://shop.example/p?q=1"),
+            ("https://shop.example:8443/", None, "https://shop.example:8443/"),
+            ("https://edge.example/", Some("shop.example"), "https://shop.example/"),
+        ] {
+            let mut request = request(uri);
+            request.headers_mut().extend(own.map(|own| (HOST, own.parse().unwrap())));
+            let target = Target::of(&mut request).unwrap();
+            target.for_http2(&mut request).unwrap();
+            assert_eq!((request.uri().to_string().as_str(), request.headers().get(HOST)), (line, None));
+        }
+    }
+
+    #[test]
+    fn one_form_stands_for_an_origin() {
+        for (uri, authority, host, port) in [
+            ("https://shop.example", "shop.example", "shop.example", 443),
+            ("https://shop.example:", "shop.example", "shop.example", 443),
+            ("https://SHOP.example:443", "shop.example", "shop.example", 443),
+            ("https://shop.example:80", "shop.example:80", "shop.example", 80),
+            ("http://me@shop.example:81", "shop.example:81", "shop.example", 81),
+            ("http://me@shop.example", "shop.example", "shop.example", 80),
+            ("http://[::1]:8080", "[::1]:8080", "::1", 8080),
+        ] {
+            let target = Target::of(&mut request(uri)).unwrap();
+            assert_eq!((target.authority.as_str(), target.host(), target.port()), (authority, host, port));
+        }
     }
 }

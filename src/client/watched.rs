@@ -1,28 +1,34 @@
-//! A stream that remembers what came in: hyper tells neither whether an answer had begun nor that an idle stream has ended.
+//! A stream under watch: what it carries is counted, whether it has ended is known, and bytes that were read too far come
+//! first. hyper tells neither whether an answer had begun nor that an idle stream has ended.
 
+use crate::outcome::{Counts, WireBytes};
+use bytes::{Buf as _, Bytes};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// Anything that bytes go through, both ways.
+pub(super) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
+
+/// A stage on the way to the origin, whatever lies below.
+pub(super) type Stream = Box<dyn Duplex>;
 
 /// What a stream has seen, for whoever does not own it.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    heard: AtomicBool,
+    reads: AtomicU64,
     ended: AtomicBool,
 }
 
 impl Watch {
-    /// From here on, listens anew.
-    pub(super) fn forget(&self) {
-        self.heard.store(false, Ordering::Relaxed);
-    }
-
-    /// Whether a byte came in since.
-    pub(super) fn has_heard(&self) -> bool {
-        self.heard.load(Ordering::Relaxed)
+    /// How often something came in: an unchanged number means that nothing did.
+    pub(super) fn reads(&self) -> u64 {
+        self.reads.load(Ordering::Relaxed)
     }
 
     /// Whether no more will come.
@@ -32,19 +38,51 @@ impl Watch {
 }
 
 /// A stream under watch.
-#[derive(Debug)]
 pub(super) struct Watched<T> {
     io: T,
-    watch: Arc<Watch>,
+    first: Bytes,
+    watch: Option<Arc<Watch>>,
+    wire: Option<Arc<Counts>>,
 }
 
 impl<T> Watched<T> {
-    pub(super) fn new(io: T) -> Self {
-        Self { io, watch: Arc::default() }
+    /// Tells `watch` what comes in.
+    pub(super) const fn by(watch: Arc<Watch>, io: T) -> Self {
+        Self { io, first: Bytes::new(), watch: Some(watch), wire: None }
     }
 
-    pub(super) fn watch(&self) -> Arc<Watch> {
-        Arc::clone(&self.watch)
+    /// Counts what goes by.
+    pub(super) const fn counted(wire: Arc<Counts>, io: T) -> Self {
+        Self { io, first: Bytes::new(), watch: None, wire: Some(wire) }
+    }
+
+    /// Reads these bytes first, which came together with what was before.
+    pub(super) const fn after(first: Bytes, io: T) -> Self {
+        Self { io, first, watch: None, wire: None }
+    }
+
+    fn has_read(&self, bytes: usize, asked: bool) {
+        if let Some(watch) = &self.watch {
+            if bytes > 0 {
+                watch.reads.fetch_add(1, Ordering::Relaxed);
+            } else if asked {
+                watch.ended.store(true, Ordering::Relaxed);
+            }
+        }
+        self.count(0, bytes);
+    }
+
+    fn count(&self, sent: usize, received: usize) {
+        if let Some(wire) = &self.wire {
+            wire.add(WireBytes::new(sent as u64, received as u64));
+        }
+    }
+
+    fn has_written(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(bytes)) = &written {
+            self.count(*bytes, 0);
+        }
+        written
     }
 }
 
@@ -54,21 +92,24 @@ impl<T: AsyncRead + Unpin> AsyncRead for Watched<T> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if !self.first.is_empty() {
+            let fits = self.first.len().min(buf.remaining());
+            buf.put_slice(&self.first[..fits]);
+            self.first.advance(fits);
+            return Poll::Ready(Ok(()));
+        }
         let before = buf.filled().len();
         let full = buf.remaining() == 0;
         let read = ready!(Pin::new(&mut self.io).poll_read(cx, buf));
-        if buf.filled().len() > before {
-            self.watch.heard.store(true, Ordering::Relaxed);
-        } else if read.is_err() || !full {
-            self.watch.ended.store(true, Ordering::Relaxed);
-        }
+        self.has_read(buf.filled().len() - before, read.is_err() || !full);
         Poll::Ready(read)
     }
 }
 
 impl<T: AsyncWrite + Unpin> AsyncWrite for Watched<T> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write(cx, buf)
+        let written = Pin::new(&mut self.io).poll_write(cx, buf);
+        self.has_written(written)
     }
 
     fn poll_write_vectored(
@@ -76,7 +117,8 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Watched<T> {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write_vectored(cx, bufs)
+        let written = Pin::new(&mut self.io).poll_write_vectored(cx, bufs);
+        self.has_written(written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -94,19 +136,43 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Watched<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::Watched;
-    use tokio::io::AsyncReadExt as _;
+    use super::{Watch, Watched};
+    use crate::outcome::{Counts, WireBytes};
+    use bytes::Bytes;
+    use std::sync::Arc;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
 
     #[tokio::test]
     async fn bytes_and_the_end_are_told_apart() {
-        let mut stream = Watched::new(&b"ab"[..]);
-        let watch = stream.watch();
+        let watch = Arc::new(Watch::default());
+        let mut stream = Watched::by(Arc::clone(&watch), &b"ab"[..]);
         stream.read_exact(&mut [0; 2]).await.unwrap();
-        assert_eq!((watch.has_heard(), watch.has_ended()), (true, false));
-        watch.forget();
+        assert_eq!((watch.reads(), watch.has_ended()), (1, false));
         assert_eq!(stream.read(&mut []).await.unwrap(), 0);
-        assert_eq!((watch.has_heard(), watch.has_ended()), (false, false), "nothing was asked for");
+        assert_eq!((watch.reads(), watch.has_ended()), (1, false), "nothing was asked for");
         assert_eq!(stream.read(&mut [0]).await.unwrap(), 0);
-        assert_eq!((watch.has_heard(), watch.has_ended()), (false, true));
+        assert_eq!((watch.reads(), watch.has_ended()), (1, true));
+    }
+
+    #[tokio::test]
+    async fn what_was_read_too_far_comes_first_in_reads_of_any_size() {
+        let mut stream = Watched::after(Bytes::from_static(b"early"), &b" late"[..]);
+        let mut two = [0; 2];
+        stream.read_exact(&mut two).await.unwrap();
+        let mut rest = String::new();
+        stream.read_to_string(&mut rest).await.unwrap();
+        assert_eq!((&two[..], rest.as_str()), (&b"ea"[..], "rly late"));
+    }
+
+    #[tokio::test]
+    async fn both_directions_are_counted() {
+        let (near, mut far) = duplex(64);
+        let wire = Arc::new(Counts::default());
+        let mut near = Watched::counted(Arc::clone(&wire), near);
+        near.write_all(b"hello").await.unwrap();
+        far.write_all(b"hi").await.unwrap();
+        near.read_exact(&mut [0; 2]).await.unwrap();
+        assert_eq!(wire.now(), WireBytes::new(5, 2));
+        assert_eq!((wire.take(), wire.now()), (WireBytes::new(5, 2), WireBytes::default()));
     }
 }

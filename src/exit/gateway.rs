@@ -132,6 +132,13 @@ impl Gateway {
         Ok(self.with(|inner| inner.shape.length = length))
     }
 
+    /// Sets how TLS to the gateway works, if it is an `https://` one.
+    #[cfg(feature = "client")]
+    #[must_use]
+    pub fn proxy_tls(self, tls: &super::ProxyTls) -> Self {
+        self.with(|inner| inner.template = inner.template.clone().proxy_tls(tls))
+    }
+
     /// Makes tokens of digits alone, for grammars that take nothing else. They are counted out and not hashed, since random
     /// digits collide: processes do not agree on them.
     #[must_use]

@@ -73,6 +73,13 @@ impl ExitList {
         Self::parse(&text).map_err(|error| error.in_file(path))
     }
 
+    /// Sets how TLS to the proxies works, for those of the list that are `https://` ones.
+    #[cfg(feature = "client")]
+    #[must_use]
+    pub fn proxy_tls(self, tls: &super::ProxyTls) -> Self {
+        self.into_iter().map(|exit| exit.proxy_tls(tls)).collect()
+    }
+
     /// The exits in the order of the list.
     pub fn iter(&self) -> std::slice::Iter<'_, Exit> {
         self.0.iter()

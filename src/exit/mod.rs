@@ -15,7 +15,10 @@
 
 mod credential;
 mod gateway;
+mod keepers;
 mod list;
+#[cfg(feature = "client")]
+mod proxy_tls;
 mod route;
 mod spec;
 #[cfg(test)]
@@ -24,7 +27,13 @@ mod token;
 
 pub use credential::Credential;
 pub use gateway::Gateway;
+#[cfg_attr(not(feature = "client"), expect(unused_imports, reason = "the client keeps connections"))]
+pub(crate) use keepers::Keeper;
 pub use list::ExitList;
+#[cfg(feature = "client")]
+pub use proxy_tls::{ProxyTls, ProxyTlsBuilder};
+#[cfg(feature = "client")]
+pub(crate) use proxy_tls::{roots, versions};
 pub(crate) use route::Reuse;
 pub use route::{Route, Via};
 pub(crate) use token::Session;
@@ -155,7 +164,17 @@ impl Exit {
         let (via, host, port) = (of.route.via(), of.route.host(), of.route.port());
         let id = ExitId::of(via, host, port, credential.as_ref().map_or("", Credential::user), token);
         let reuse = if fresh { Reuse::Nobody } else { Reuse::Anybody };
-        Self { route: Route::new(id, via, host, port, credential, reuse) }
+        let session = Route::new(id, via, host, port, credential, reuse);
+        #[cfg(feature = "client")]
+        let session = session.with_tls_of(&of.route);
+        Self { route: session }
+    }
+
+    /// Sets how TLS to the proxy works, if it is an `https://` one.
+    #[cfg(feature = "client")]
+    #[must_use]
+    pub fn proxy_tls(self, tls: &ProxyTls) -> Self {
+        Self { route: self.route.with_tls(Some(tls.clone())) }
     }
 
     /// The exit's name.

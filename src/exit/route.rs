@@ -1,5 +1,6 @@
 //! What the client needs to dial an exit.
 
+use super::keepers::Keepers;
 use super::{Credential, ExitId};
 use std::fmt;
 use std::net::IpAddr;
@@ -74,20 +75,32 @@ pub(crate) enum Reuse {
 /// The way out of one request: an exit's address and login, and who may use its connection again. The lease layer puts it
 /// into the request's extensions, where [`ExitClient`](crate::client::ExitClient) and any service of your own find it. A
 /// clone is a reference count.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Route {
     to: Arc<Inner>,
     reuse: Reuse,
 }
 
-#[derive(PartialEq, Eq)]
 struct Inner {
+    way: Way,
+    keepers: Keepers,
+}
+
+/// What is dialled.
+#[derive(Clone, PartialEq, Eq)]
+struct Way {
     exit: ExitId,
     via: Via,
     host: Box<str>,
     port: u16,
     credential: Option<Credential>,
+    tls: Tls,
 }
+
+#[cfg(feature = "client")]
+type Tls = Option<super::ProxyTls>;
+#[cfg(not(feature = "client"))]
+type Tls = ();
 
 impl Route {
     pub(super) fn new(
@@ -98,31 +111,67 @@ impl Route {
         credential: Option<Credential>,
         reuse: Reuse,
     ) -> Self {
-        Self { to: Arc::new(Inner { exit, via, host: host.into(), port, credential }), reuse }
+        Self::to(Way { exit, via, host: host.into(), port, credential, tls: Tls::default() }, reuse)
+    }
+
+    fn to(way: Way, reuse: Reuse) -> Self {
+        Self { to: Arc::new(Inner { way, keepers: Keepers::default() }), reuse }
+    }
+
+    /// The same way, with other TLS to the proxy.
+    #[cfg(feature = "client")]
+    pub(super) fn with_tls(&self, tls: Option<super::ProxyTls>) -> Self {
+        Self::to(Way { tls, ..self.to.way.clone() }, self.reuse)
+    }
+
+    #[cfg(feature = "client")]
+    pub(super) fn with_tls_of(self, other: &Self) -> Self {
+        match other.tls() {
+            Some(tls) => self.with_tls(Some(tls.clone())),
+            None => self,
+        }
+    }
+
+    /// How TLS to the proxy works, if that was said.
+    #[cfg(feature = "client")]
+    pub(crate) fn tls(&self) -> Option<&super::ProxyTls> {
+        self.to.way.tls.as_ref()
+    }
+
+    /// Closes the connections that clients keep for this exit, and lets none that is in use be kept: for an exit that is
+    /// given up. The scheduler does so for sessions whose token will not come back, and for exits that are taken out.
+    pub fn evict(&self) {
+        self.to.keepers.evict(self.exit());
+    }
+
+    /// Who keeps connections for it, and how often they were evicted.
+    #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "the client keeps connections"))]
+    pub(crate) fn keepers(&self) -> &Keepers {
+        &self.to.keepers
     }
 
     /// The exit this leads through.
     #[must_use]
     pub fn exit(&self) -> ExitId {
-        self.to.exit
+        self.to.way.exit
     }
 
     /// The proxy protocol.
     #[must_use]
     pub fn via(&self) -> Via {
-        self.to.via
+        self.to.way.via
     }
 
     /// The proxy's host: a name in lower case, or an IP literal without brackets. Of an own address, that address.
     #[must_use]
     pub fn host(&self) -> &str {
-        &self.to.host
+        &self.to.way.host
     }
 
     /// The proxy's port; 0 for an own address, whose ports are the system's to choose.
     #[must_use]
     pub fn port(&self) -> u16 {
-        self.to.port
+        self.to.way.port
     }
 
     /// The own address to connect from, if this is one.
@@ -171,13 +220,22 @@ impl Route {
     /// The login, if the exit has one.
     #[must_use]
     pub fn credential(&self) -> Option<&Credential> {
-        self.to.credential.as_ref()
+        self.to.way.credential.as_ref()
     }
 }
 
+/// The same exit, dialled in the same way with the same login.
+impl PartialEq for Route {
+    fn eq(&self, other: &Self) -> bool {
+        self.reuse == other.reuse && (Arc::ptr_eq(&self.to, &other.to) || self.to.way == other.to.way)
+    }
+}
+
+impl Eq for Route {}
+
 impl fmt::Debug for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { exit, via, host, port, credential } = &*self.to;
+        let Way { exit, via, host, port, credential, .. } = &self.to.way;
         let address = format_args!("{}://{host}:{port}", via.scheme());
         f.debug_struct("Route")
             .field("exit", exit)

@@ -3,8 +3,9 @@
 //! hyper's own connection reads the answer. It is driven in place instead of spawned, so that the socket comes back with
 //! the bytes that were read too far.
 
-use super::prefixed::Prefixed;
+use super::Failed;
 use crate::body::Body;
+use crate::client::watched::{Stream, Watched};
 use crate::outcome::{Failure, Phase, Seen};
 use bytes::{Bytes, BytesMut};
 use http::{Request, Response};
@@ -17,7 +18,6 @@ use std::io;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 /// Most bytes of an answer's head.
@@ -26,20 +26,6 @@ const MAX_HEAD: usize = 16 * 1024;
 const MAX_REFUSAL: usize = 4 * 1024;
 /// Longest wait for a refusal's body once its head is there.
 const REFUSAL_WAIT: Duration = Duration::from_millis(250);
-
-/// Why there is no tunnel.
-pub(super) enum NotOpened {
-    /// There was no answer, or none in HTTP.
-    Failed(Failure),
-    /// The proxy refused; what it says may not be read yet.
-    Refused(Box<Refusal>),
-}
-
-impl From<Failure> for NotOpened {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(failure)
-    }
-}
 
 /// A refusal whose head is here.
 pub(super) struct Refusal {
@@ -60,13 +46,13 @@ impl Refusal {
     }
 }
 
-/// Asks the proxy at the other end of `tcp` for a tunnel.
-pub(super) async fn open(tcp: TcpStream, connect: Request<Body>) -> Result<Prefixed<TcpStream>, NotOpened> {
+/// Asks the proxy at the other end of `io` for a tunnel.
+pub(super) async fn open(io: Stream, connect: Request<Body>) -> Result<Stream, Failed> {
     let (mut sender, connection) = Builder::new()
         .ignore_invalid_headers_in_responses(true)
         .max_buf_size(MAX_HEAD)
         .max_header_size(MAX_HEAD)
-        .handshake(TokioIo::new(tcp))
+        .handshake(TokioIo::new(io))
         .await
         .map_err(failed)?;
     let mut proxy = Proxy { connection, over: false };
@@ -80,10 +66,11 @@ pub(super) async fn open(tcp: TcpStream, connect: Request<Body>) -> Result<Prefi
     })
     .await?;
     if !answer.status().is_success() {
-        return Err(NotOpened::Refused(Box::new(Refusal { proxy, answer })));
+        return Err(Failed::Refused(Box::new(Refusal { proxy, answer })));
     }
     let parts = proxy.connection.into_parts();
-    Ok(Prefixed::new(parts.read_buf, parts.io.into_inner()))
+    let io = parts.io.into_inner();
+    Ok(if parts.read_buf.is_empty() { io } else { Box::new(Watched::after(parts.read_buf, io)) })
 }
 
 fn failed(cause: impl Into<crate::error::BoxError>) -> Failure {
@@ -92,7 +79,7 @@ fn failed(cause: impl Into<crate::error::BoxError>) -> Failure {
 
 /// The proxy's side of the conversation until it is a tunnel.
 struct Proxy {
-    connection: Connection<TokioIo<TcpStream>, Body>,
+    connection: Connection<TokioIo<Stream>, Body>,
     over: bool,
 }
 
@@ -132,14 +119,14 @@ impl Proxy {
 
 #[cfg(test)]
 mod tests {
-    use super::{NotOpened, open};
+    use super::{Failed, open};
     use crate::body::Body;
     use http::{Method, Request};
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::{TcpListener, TcpStream};
 
     /// What comes out of a tunnel whose proxy answers with these bytes in one write, and what the proxy reads from it.
-    async fn through(answer: Vec<u8>) -> Result<(String, String), NotOpened> {
+    async fn through(answer: Vec<u8>) -> Result<(String, String), Failed> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let near = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (mut far, _) = listener.accept().await.unwrap();
@@ -147,7 +134,7 @@ mod tests {
         let mut connect = Request::new(Body::empty());
         *connect.method_mut() = Method::CONNECT;
         *connect.uri_mut() = "shop.example:443".parse().unwrap();
-        let mut tunnel = open(near, connect).await?;
+        let mut tunnel = open(Box::new(near), connect).await?;
         far.write_all(b"late").await.unwrap();
         far.shutdown().await.unwrap();
         let (mut down, mut up) = (String::new(), String::new());
