@@ -111,8 +111,19 @@ impl Lab {
     /// well, and so would a client that goes direct: for tests that none does.
     #[must_use]
     pub fn direct_url(&self, path: &str) -> String {
+        self.direct("http", 0, path)
+    }
+
+    /// The same through TLS, like `https://127.0.0.1:40124/p/1`. Trust [`ca_pem`](Self::ca_pem) for it.
+    #[must_use]
+    pub fn direct_tls_url(&self, path: &str) -> String {
+        self.direct("https", 1, path)
+    }
+
+    /// The first two doors are the first site's.
+    fn direct(&self, scheme: &str, door: usize, path: &str) -> String {
         let slash = if path.starts_with('/') { "" } else { "/" };
-        format!("http://{}{slash}{path}", self.doors[0].address())
+        format!("{scheme}://{}{slash}{path}", self.doors[door].address())
     }
 
     /// The root certificate of all sites and of the exits that are HTTPS proxies, in PEM: new with each lab, and trusted by

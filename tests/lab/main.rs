@@ -6,6 +6,7 @@ mod gateway;
 mod http2;
 mod https;
 mod ipv6;
+mod kinds;
 mod loopback;
 mod memory;
 mod socks;

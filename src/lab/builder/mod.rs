@@ -73,8 +73,8 @@ impl LabBuilder {
     /// Sets how the exits that are added from here on are spoken to. Default an HTTP proxy. What an exit's
     /// [`Exit`](crate::Exit) says is its scheme.
     ///
-    /// The certificate of an HTTPS proxy is for its address, `proxy.test`, `localhost`, 127.0.0.1 and ::1; its root is
-    /// [`Lab::ca_pem`]. SOCKS exits know the sites' names, and take connections alone (no BIND, no UDP). With
+    /// The certificate of an HTTPS proxy is for its address, `proxy.test`, `localhost`, 127.0.0.1 and ::1. Its root is
+    /// [`Lab::ca_pem`], which the client's [`ProxyTls`](crate::exit::ProxyTls) must trust. SOCKS exits know the sites' names, and take connections alone (no BIND, no UDP). With
     /// [`Socks5`](Via::Socks5) and [`Local`](Via::Local) the client resolves the names itself: use [`Lab::direct_url`], or a
     /// resolver that says 127.0.0.1, where a SOCKS exit takes ports 80 and 443 for the first site's. With `Local` there is no
     /// proxy, only the address: it behaves as its client does, and counts nothing. In memory all kinds are alike.
