@@ -1,8 +1,9 @@
 //! The command line.
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory as _, Parser};
+use clap::{CommandFactory as _, Parser, ValueEnum};
 use std::path::PathBuf;
+use tower_egress::exit;
 
 /// Fetches pages through a pool of proxy exits, and never without one.
 ///
@@ -68,6 +69,11 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["proxies", "gateway"], help_heading = "How to fetch")]
     pub(crate) lab_gateway: bool,
 
+    /// Without --proxies and --gateway: what kind of proxies the lab's exits are
+    #[arg(long, value_enum, value_name = "KIND", default_value_t = Via::Http, conflicts_with_all = ["proxies", "gateway"],
+          help_heading = "How to fetch")]
+    pub(crate) via: Via,
+
     /// Most time for one page, all attempts and waits up to its head
     #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u32).range(1..),
           help_heading = "How to fetch")]
@@ -80,6 +86,26 @@ pub(crate) struct Args {
     /// Repeats the choices of an earlier run; the lab's default is 42
     #[arg(long, value_name = "N", help_heading = "How to fetch")]
     pub(crate) seed: Option<u64>,
+}
+
+/// A kind of proxy, by the scheme of its spec.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Via {
+    Http,
+    Https,
+    Socks5h,
+    Socks5,
+}
+
+impl From<Via> for exit::Via {
+    fn from(via: Via) -> Self {
+        match via {
+            Via::Http => Self::Http,
+            Via::Https => Self::Https,
+            Via::Socks5h => Self::Socks5h,
+            Via::Socks5 => Self::Socks5,
+        }
+    }
 }
 
 impl Args {

@@ -7,7 +7,8 @@
 //! cargo run --release --features lab --example fetch
 //! ```
 //!
-//! With `--lab-gateway` it goes through a gateway's sessions instead. With `--failures` it lets things fail in the lab, and
+//! With `--via https`, `socks5h` or `socks5` these exits are such proxies. With `--lab-gateway` it goes through a gateway's
+//! sessions instead. With `--failures` it lets things fail in the lab, and
 //! shows what each costs and how it heals. With `--proxies FILE` or `--gateway URL`, and URLs, it fetches for real and writes
 //! one JSON line a page. `--help` tells the rest.
 

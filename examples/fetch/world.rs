@@ -7,6 +7,7 @@ use http::Uri;
 use std::num::NonZeroU32;
 use std::time::Duration;
 use tower::Layer;
+use tower_egress::exit::{ProxyTls, Via};
 use tower_egress::lab::{Behaviour, Lab, LabBuilder, Provider, Reply};
 use tower_egress::scheduler::Builder;
 use tower_egress::{EgressClient, EgressLayer, ExitClient, ExitList, Gateway, LeaseRequest, Scheduler};
@@ -55,14 +56,16 @@ impl World {
     }
 
     async fn in_the_lab(args: &Args) -> Result<Self, BadInput> {
-        let lab = if args.lab_gateway { with_gateway() } else { with_exits() }.start().await?;
+        let via = args.via.into();
+        let lab = if args.lab_gateway { with_gateway(via) } else { with_exits(via) }.start().await?;
         for gateway in lab.gateways() {
             let refused = (0..usize::from(ADDRESSES)).step_by(REFUSED);
             refused.for_each(|at| lab.origin().ban(gateway.egress(at)));
         }
         lab.origin().respond(|seen| Reply::page(format!("price list {}\n", seen.path()).repeat(50)));
-        let urls =
-            (1..=PAGES).map(|page| lab.url(&format!("/p/{page}")).parse()).collect::<Result<_, _>>()?;
+        // Where names are looked up here nobody knows the lab's.
+        let url = |path: &str| if via == Via::Socks5 { lab.direct_url(path) } else { lab.url(path) };
+        let urls = (1..=PAGES).map(|page| url(&format!("/p/{page}")).parse()).collect::<Result<_, _>>()?;
         let templates: Vec<_> = lab.gateways().iter().map(|gateway| gateway.template()).collect();
         let gateways = gateways(&templates, args)?;
         Self::build(args, lab.exits(), gateways, urls, args.seed.or(Some(SEED)), Some(lab))
@@ -87,6 +90,9 @@ impl World {
             let named = |what| BadInput(format!("--roots {what}"));
             client = client.roots_pem(input::read(path).map_err(named)?.as_bytes());
         }
+        if let Some(lab) = &lab {
+            client = client.proxy_tls(&ProxyTls::builder().roots_pem(lab.ca_pem().as_bytes()).build()?);
+        }
         let client = client.build().map_err(|error| match &args.roots {
             Some(path) => BadInput(format!("--roots {}: {error}", path.display())),
             None => error.into(),
@@ -96,12 +102,12 @@ impl World {
     }
 }
 
-fn with_exits() -> LabBuilder {
-    Lab::builder().fine(24).refused(8).dead(4).exits(4, Behaviour::slow(SLOW))
+fn with_exits(via: Via) -> LabBuilder {
+    Lab::builder().via(via).fine(24).refused(8).dead(4).exits(4, Behaviour::slow(SLOW))
 }
 
-fn with_gateway() -> LabBuilder {
-    Lab::builder().gateway(Provider::sessions().addresses(ADDRESSES))
+fn with_gateway(via: Via) -> LabBuilder {
+    Lab::builder().gateway(Provider::sessions().via(via).addresses(ADDRESSES))
 }
 
 /// The message of a gateway that cannot be used says which one, and does not repeat it.

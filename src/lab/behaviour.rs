@@ -1,8 +1,8 @@
 //! How an exit behaves.
 
-use super::Reply;
+use super::proxy::Login;
+use super::{Reply, SocksReply};
 use crate::exit::Credential;
-use http::HeaderValue;
 use std::time::Duration;
 
 /// How an exit behaves. Begin with [`fine`](Self::fine), [`slow`](Self::slow) or [`dead`](Self::dead), then add.
@@ -10,14 +10,15 @@ use std::time::Duration;
 /// ```
 /// use http::StatusCode;
 /// use tower_egress::exit::Credential;
-/// use tower_egress::lab::{Behaviour, Reply};
+/// use tower_egress::lab::{Behaviour, Reply, SocksReply};
 ///
 /// let picky = Behaviour::fine().login(Credential::new("user", "secret")?);
 /// let busy = Behaviour::fine().answer_connect(Reply::new(StatusCode::SERVICE_UNAVAILABLE));
 /// let mute = Behaviour::fine().answer_connect(Reply::hang());
 /// let flaky = Behaviour::fine().cut_after(100);
 /// let curt = Behaviour::fine().closes_after_answer();
-/// # let _ = (picky, busy, mute, flaky, curt);
+/// let walled = Behaviour::fine().answer_socks(SocksReply::code(0x02)); // not allowed by its rules
+/// # let _ = (picky, busy, mute, flaky, curt, walled);
 /// # Ok::<(), tower_egress::ConfigError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -28,6 +29,7 @@ pub struct Behaviour {
     pub(super) login: Option<Credential>,
     pub(super) on_connect: Option<Reply>,
     pub(super) on_request: Option<Reply>,
+    pub(super) on_socks: Option<SocksReply>,
     pub(super) cut_after: Option<u64>,
     pub(super) closes_after_answer: bool,
 }
@@ -41,6 +43,7 @@ impl Behaviour {
             login: None,
             on_connect: None,
             on_request: None,
+            on_socks: None,
             cut_after: None,
             closes_after_answer: false,
         }
@@ -56,20 +59,28 @@ impl Behaviour {
         Self { delay, ..Self::fine() }
     }
 
-    /// Asks for this login, and answers 407 to any other or none.
+    /// Asks for this login, and refuses any other or none: with 407, or as RFC 1929 does with status 1, and who offers no
+    /// login with method 0xff.
     pub fn login(mut self, login: Credential) -> Self {
         self.login = Some(login);
         self
     }
 
     /// Answers every CONNECT with this instead of opening a tunnel. [`Reply::hang`] and [`Reply::reset`] serve as well; a
-    /// 2xx opens a tunnel that leads nowhere and is closed at once.
+    /// 2xx opens a tunnel that leads nowhere and is closed at once. A SOCKS exit says a 2xx as code 0, 403 and 407 as 2, and
+    /// any other status as 1; for a code of your own there is [`answer_socks`](Self::answer_socks).
     pub fn answer_connect(mut self, reply: Reply) -> Self {
         self.on_connect = Some(reply);
         self
     }
 
-    /// Answers every absolute-form request with this instead of forwarding it.
+    /// Answers every SOCKS client with this. Exits that do not speak SOCKS take no notice, nor does the world in memory.
+    pub fn answer_socks(mut self, reply: SocksReply) -> Self {
+        self.on_socks = Some(reply);
+        self
+    }
+
+    /// Answers every absolute-form request with this instead of forwarding it. SOCKS exits are asked for none.
     pub fn answer_requests(mut self, reply: Reply) -> Self {
         self.on_request = Some(reply);
         self
@@ -90,9 +101,23 @@ impl Behaviour {
         self
     }
 
+    /// Whether it does what an exit should, at once, and for everybody.
+    pub(super) const fn is_plain(&self) -> bool {
+        let Self { dead, delay, login, on_connect, on_request, on_socks, cut_after, closes_after_answer } =
+            self;
+        !*dead
+            && delay.is_zero()
+            && login.is_none()
+            && on_connect.is_none()
+            && on_request.is_none()
+            && on_socks.is_none()
+            && cut_after.is_none()
+            && !*closes_after_answer
+    }
+
     /// Whether this login, or none, will do.
-    pub(super) fn lets_in(&self, login: Option<&HeaderValue>) -> bool {
-        self.login.as_ref().is_none_or(|asked| login.is_some() && login == asked.basic())
+    pub(super) fn lets_in(&self, login: Option<&Login>) -> bool {
+        self.login.as_ref().is_none_or(|asked| login.is_some_and(|login| login.is(asked)))
     }
 
     /// What the exit answers to everybody, without asking the origin.

@@ -137,7 +137,7 @@ impl State {
 
 /// A socket that may share its address with the reservation; the kernel gives that to sockets of one user only.
 fn bind(address: SocketAddr) -> io::Result<TcpSocket> {
-    let socket = TcpSocket::new_v4()?;
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     socket.set_reuseaddr(true)?;
     #[cfg(unix)]
     socket.set_reuseport(true)?;

@@ -55,7 +55,8 @@ impl Lab {
         &self.world.exits[at]
     }
 
-    /// The exit that leaves from this address: whose request a site has seen. `None` for 127.0.0.1, which is nobody's.
+    /// The exit that leaves from this address: whose request a site has seen. `None` for 127.0.0.1, which is nobody's, and for
+    /// ::1, from which all of them reach a site there.
     #[must_use]
     pub fn exit_at(&self, source: IpAddr) -> Option<&LabExit> {
         self.world.exit_at(source)
@@ -110,12 +111,24 @@ impl Lab {
     /// well, and so would a client that goes direct: for tests that none does.
     #[must_use]
     pub fn direct_url(&self, path: &str) -> String {
-        let slash = if path.starts_with('/') { "" } else { "/" };
-        format!("http://{}{slash}{path}", self.doors[0].address())
+        self.direct("http", 0, path)
     }
 
-    /// The root certificate of all sites, in PEM: new with each lab, and trusted by nobody else. The certificates are for
-    /// the site's name, `localhost` and 127.0.0.1.
+    /// The same through TLS, like `https://127.0.0.1:40124/p/1`. Trust [`ca_pem`](Self::ca_pem) for it.
+    #[must_use]
+    pub fn direct_tls_url(&self, path: &str) -> String {
+        self.direct("https", 1, path)
+    }
+
+    /// The first two doors are the first site's.
+    fn direct(&self, scheme: &str, door: usize, path: &str) -> String {
+        let slash = if path.starts_with('/') { "" } else { "/" };
+        format!("{scheme}://{}{slash}{path}", self.doors[door].address())
+    }
+
+    /// The root certificate of all sites and of the exits that are HTTPS proxies, in PEM: new with each lab, and trusted by
+    /// nobody else. A site's certificate is for its name, `localhost`, 127.0.0.1 and ::1; an exit's for its address,
+    /// `proxy.test`, and those.
     #[must_use]
     pub fn ca_pem(&self) -> &str {
         self.authority.pem()

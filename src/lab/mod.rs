@@ -1,7 +1,7 @@
 //! A misbehaving world for tests: sites and exits in this process, on loopback or in memory.
 //!
-//! A [`Lab`] has sites that refuse, limit, dawdle and break off as scripted and record who asked for what, and HTTP proxies
-//! that each leave from an address of their own, 127.0.x.y. So the peer that a site sees names the exit that a request
+//! A [`Lab`] has sites that refuse, limit, dawdle and break off as scripted and record who asked for what, and proxies (HTTP,
+//! HTTPS, SOCKS5: [`LabBuilder::via`]) that each leave from an address of their own, 127.0.x.y. So the peer that a site sees names the exit that a request
 //! went through, and a request that went direct shows as 127.0.0.1. The exits know the sites' names and reach nothing
 //! else: no DNS, no request that leaves the machine. The same world in memory, for tests under paused time, is
 //! [`LabBuilder::in_memory`].
@@ -97,6 +97,7 @@ mod proxy;
 mod record;
 mod reply;
 mod seen;
+mod socks;
 mod tally;
 mod tls;
 mod wire;
@@ -114,4 +115,5 @@ pub use origin::Origin;
 pub use record::{MAX_RECORD, PeerCounts};
 pub use reply::{Reply, ReplyBody};
 pub use seen::SeenRequest;
+pub use socks::SocksReply;
 pub use tally::Traffic;

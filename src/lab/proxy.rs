@@ -1,7 +1,10 @@
 //! What an exit and a gateway have in common: each takes requests as a proxy, on sockets and in memory.
 
-use super::Reply;
 use super::tally::Tally;
+use super::{Reply, SocksReply};
+use crate::exit::Credential;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use http::header::PROXY_AUTHENTICATE;
 use http::{HeaderValue, StatusCode};
 use std::net::IpAddr;
@@ -13,6 +16,9 @@ pub(super) trait Proxy: Send + Sync {
     /// Whether nothing listens.
     fn is_dead(&self) -> bool;
 
+    /// What a SOCKS client meets before its request.
+    fn socks(&self) -> Socks;
+
     /// Takes a request, counts it, and says what is to become of it.
     fn meet(&self, ask: Ask<'_>) -> Meeting;
 }
@@ -23,8 +29,43 @@ pub(super) struct Ask<'a> {
     /// How many connections there were before this one's.
     pub(super) connection: u64,
     pub(super) connect: bool,
-    /// The value of `Proxy-Authorization`.
-    pub(super) login: Option<&'a HeaderValue>,
+    pub(super) login: Option<&'a Login>,
+}
+
+/// Whether a proxy asks SOCKS clients for a login, and what it was told to answer them.
+pub(super) struct Socks {
+    pub(super) asks_login: bool,
+    pub(super) reply: Option<SocksReply>,
+}
+
+/// A login as a client gave it, by whichever protocol.
+pub(super) struct Login {
+    pub(super) user: String,
+    pub(super) password: String,
+}
+
+impl Login {
+    /// From the value of `Proxy-Authorization`; `None` if it is none of the Basic kind.
+    pub(super) fn basic(value: &HeaderValue) -> Option<Self> {
+        let (scheme, login) = value.to_str().ok()?.split_once(' ')?;
+        if !scheme.eq_ignore_ascii_case("basic") {
+            return None;
+        }
+        let login = String::from_utf8(STANDARD.decode(login.trim()).ok()?).ok()?;
+        let (user, password) = login.split_once(':')?;
+        Some(Self { user: user.to_owned(), password: password.to_owned() })
+    }
+
+    pub(super) fn is(&self, asked: &Credential) -> bool {
+        (&*self.user, &*self.password) == (asked.user(), asked.password())
+    }
+}
+
+/// As a client in memory would give it.
+impl From<&Credential> for Login {
+    fn from(login: &Credential) -> Self {
+        Self { user: login.user().to_owned(), password: login.password().to_owned() }
+    }
 }
 
 /// What becomes of a request at a proxy.

@@ -2,7 +2,7 @@
 
 use super::digest::BodyDigest;
 use http::request::Parts;
-use http::{HeaderMap, Method};
+use http::{HeaderMap, Method, Version};
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -25,6 +25,7 @@ struct Inner {
     peer: IpAddr,
     at: Duration,
     tls: bool,
+    version: Version,
     method: Method,
     path: String,
     headers: HeaderMap,
@@ -35,8 +36,8 @@ impl SeenRequest {
     pub(super) fn new(arrival: Arrival, number: u64, at: Duration) -> Self {
         let Arrival { peer, tls, head, body } = arrival;
         let path = head.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
-        let Parts { method, headers, .. } = head;
-        Self(Arc::new(Inner { number, peer, at, tls, method, path, headers, body }))
+        let Parts { method, version, headers, .. } = head;
+        Self(Arc::new(Inner { number, peer, at, tls, version, method, path, headers, body }))
     }
 
     /// Its place in the order of arrival at this origin, from 0.
@@ -61,6 +62,12 @@ impl SeenRequest {
     #[must_use]
     pub fn is_tls(&self) -> bool {
         self.0.tls
+    }
+
+    /// The protocol's version. In memory the one that the request was given, which nothing carries out.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        self.0.version
     }
 
     /// The method.
@@ -97,12 +104,13 @@ impl SeenRequest {
 /// Leaves out what headers say: they may hold logins.
 impl fmt::Debug for SeenRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { number, peer, at, tls, method, path, body, .. } = &*self.0;
+        let Inner { number, peer, at, tls, version, method, path, body, .. } = &*self.0;
         f.debug_struct("SeenRequest")
             .field("number", number)
             .field("peer", peer)
             .field("at", at)
             .field("tls", tls)
+            .field("version", version)
             .field("method", method)
             .field("path", path)
             .field("body_len", &body.len)

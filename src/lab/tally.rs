@@ -1,6 +1,7 @@
 //! What a proxy counts.
 
 use super::wire::Meter;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,11 +11,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Traffic {
     /// Connections of clients. In memory each request counts as one.
     pub connections: u64,
-    /// CONNECTs asked for. In memory each request to an `https` URI counts as one.
+    /// CONNECTs asked for, over HTTP or SOCKS. In memory each request to an `https` URI counts as one.
     pub connects: u64,
+    /// Of these, those granted or tried to an origin's name and not to its address: what the exit had to resolve. In memory
+    /// none.
+    pub names: u64,
     /// Absolute-form requests.
     pub requests: u64,
-    /// Of these and the CONNECTs, those whose login was refused with 407.
+    /// Of these and the CONNECTs, those whose login was refused.
     pub refused_logins: u64,
     /// Bytes read from clients, heads and TLS included. In memory: bytes of request bodies.
     pub bytes_in: u64,
@@ -27,6 +31,7 @@ pub(super) struct Tally {
     meter: Arc<Meter>,
     connections: AtomicU64,
     connects: AtomicU64,
+    names: AtomicU64,
     requests: AtomicU64,
     refused_logins: AtomicU64,
 }
@@ -42,6 +47,13 @@ impl Tally {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Notes where a tunnel is to lead.
+    pub(super) fn target(&self, host: &str) {
+        if host.parse::<IpAddr>().is_err() {
+            self.names.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     pub(super) fn refused_login(&self) {
         self.refused_logins.fetch_add(1, Ordering::Relaxed);
     }
@@ -54,6 +66,7 @@ impl Tally {
         Traffic {
             connections: self.connections.load(Ordering::Relaxed),
             connects: self.connects.load(Ordering::Relaxed),
+            names: self.names.load(Ordering::Relaxed),
             requests: self.requests.load(Ordering::Relaxed),
             refused_logins: self.refused_logins.load(Ordering::Relaxed),
             bytes_in: self.meter.read(),

@@ -10,6 +10,10 @@ use std::io;
 use std::sync::Arc;
 use tokio_rustls::TlsAcceptor;
 
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+const HTTP1: &[u8] = b"http/1.1";
+pub(super) const HTTP2: &[u8] = b"h2";
+
 pub(super) struct Authority {
     issuer: Issuer<'static, KeyPair>,
     pem: String,
@@ -30,10 +34,10 @@ impl Authority {
         &self.pem
     }
 
-    /// Speaks TLS as `host`, and as the loopback address itself.
-    pub(super) fn acceptor(&self, host: &str) -> io::Result<TlsAcceptor> {
-        let names = vec![host.to_owned(), "localhost".to_owned(), "127.0.0.1".to_owned()];
-        let mut params = params(host, names)?;
+    /// Speaks TLS under these names, and as the loopback addresses themselves; offers HTTP/1.1.
+    pub(super) fn acceptor(&self, names: &[&str]) -> io::Result<TlsAcceptor> {
+        let all = names.iter().chain(&LOOPBACK).map(|name| (*name).to_owned()).collect();
+        let mut params = params(names.first().unwrap_or(&"localhost"), all)?;
         params.use_authority_key_identifier_extension = true;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
@@ -45,9 +49,16 @@ impl Authority {
             .with_no_client_auth()
             .with_single_cert(vec![certificate.der().clone()], key.into())
             .map_err(io::Error::other)?;
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        config.alpn_protocols = vec![HTTP1.to_vec()];
         Ok(TlsAcceptor::from(Arc::new(config)))
     }
+}
+
+/// The same, but offers HTTP/2 first.
+pub(super) fn offering_http2(acceptor: &TlsAcceptor) -> TlsAcceptor {
+    let mut config = ServerConfig::clone(acceptor.config());
+    config.alpn_protocols.insert(0, HTTP2.to_vec());
+    TlsAcceptor::from(Arc::new(config))
 }
 
 fn params(name: &str, names: Vec<String>) -> io::Result<CertificateParams> {

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 
 /// Bytes both ways.
 #[derive(Default)]
@@ -35,11 +37,20 @@ impl Meter {
 
 /// Says, from within the HTTP exchange, that the connection under it ends with a reset.
 #[derive(Default)]
-pub(super) struct Hangup(AtomicBool);
+pub(super) struct Hangup {
+    reset: AtomicBool,
+    told: Notify,
+}
 
 impl Hangup {
     pub(super) fn reset(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.reset.store(true, Ordering::Relaxed);
+        self.told.notify_one();
+    }
+
+    /// Ends when it is time to drop the connection; for one that serves many exchanges at once, none of which can end it.
+    pub(super) fn told(&self) -> Notified<'_> {
+        self.told.notified()
     }
 }
 
@@ -63,7 +74,7 @@ impl Wire {
 
 impl Drop for Wire {
     fn drop(&mut self) {
-        if self.hangup.0.load(Ordering::Relaxed) {
+        if self.hangup.reset.load(Ordering::Relaxed) {
             let _ = self.stream.set_zero_linger();
         }
     }

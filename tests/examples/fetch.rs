@@ -53,6 +53,19 @@ fn through_the_labs_gateway_it_gets_every_page_and_moves_on_from_refused_session
     }
 }
 
+#[test]
+fn through_every_kind_of_exit_it_gets_every_page_of_the_lab() {
+    for via in ["https", "socks5h", "socks5"] {
+        for lab in [&[][..], &["--lab-gateway"]] {
+            let output = fetch(&[&["--via", via], lab].concat());
+            let said = said(&output);
+            assert_eq!(output.status.code(), Some(0), "{via}: {said}");
+            assert!(said.contains("400 of 400 fetched"), "{via}: {said}");
+            assert!(said.contains(" 0 other addresses, 0 direct requests"), "{via}: {said}");
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn with_gateways_and_a_list_it_uses_both() {
     let lab = Lab::builder().fine(4).gateway(Provider::sessions()).gateway(Provider::rotating());

@@ -1,5 +1,6 @@
 //! On sockets, spoken to with raw requests and hyper.
 
+use crate::trust::trusting;
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, PROXY_AUTHENTICATE, RETRY_AFTER};
 use http::{HeaderValue, Request, Response, StatusCode};
@@ -11,7 +12,6 @@ use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -61,22 +61,6 @@ async fn connect(exit: &LabExit, host: &str, login: Option<&Credential>) -> (Str
         head.push(stream.read_u8().await.unwrap());
     }
     (String::from_utf8(head).unwrap(), stream)
-}
-
-/// Trusts the lab's root and nothing else.
-fn trusting(ca_pem: &str) -> TlsConnector {
-    use rustls::pki_types::CertificateDer;
-    use rustls::pki_types::pem::PemObject;
-
-    let mut roots = rustls::RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_slice(ca_pem.as_bytes()).unwrap()).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    TlsConnector::from(Arc::new(config))
 }
 
 async fn start(builder: LabBuilder) -> Lab {

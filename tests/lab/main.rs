@@ -3,8 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a test, its functions included")]
 
 mod gateway;
+mod http2;
+mod https;
+mod ipv6;
+mod kinds;
 mod loopback;
 mod memory;
+mod socks;
+mod trust;
 
 use bytes::Bytes;
 use tower_egress::lab::{LabExit, LabGateway, MemoryWorld, Origin, Reply, ReplyBody};

@@ -6,13 +6,16 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 
-/// Connects to an origin from the exit's own address.
+/// Connects to an origin from the exit's own address. To one at ::1 from there, since IPv6 has no other loopback address.
 pub(super) async fn dial(source: IpAddr, to: SocketAddr) -> io::Result<TcpStream> {
-    let socket = TcpSocket::new_v4()?;
+    let (socket, source) = match to {
+        SocketAddr::V4(_) => (TcpSocket::new_v4()?, source),
+        SocketAddr::V6(_) => (TcpSocket::new_v6()?, IpAddr::V6(Ipv6Addr::LOCALHOST)),
+    };
     socket.bind(SocketAddr::new(source, 0))?;
     let stream = socket.connect(to).await?;
     stream.set_nodelay(true)?;

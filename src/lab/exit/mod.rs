@@ -1,15 +1,17 @@
 //! Exits: proxies that each leave from an address of their own.
 
 mod forward;
+mod front;
 mod hop;
 mod serve;
+mod socks;
 mod tunnel;
 
-pub(super) use serve::serve;
+pub(super) use front::{Front, serve};
 
 use super::door::Door;
 use super::lock::Lock;
-use super::proxy::{self, Ask, Meeting, Proxy};
+use super::proxy::{self, Ask, Meeting, Proxy, Socks};
 use super::tally::Tally;
 use super::{Behaviour, Traffic};
 use crate::exit::Exit;
@@ -18,8 +20,8 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-/// An exit of the lab: an HTTP proxy (absolute-form and CONNECT) on a port of its own, that leaves from an address of its
-/// own. A clone is a handle on the same exit, and its behaviour can be changed while requests run.
+/// An exit of the lab: a proxy on a port of its own, of the kind that [`LabBuilder::via`](super::LabBuilder::via) says, that
+/// leaves from an address of its own. A clone is a handle on the same exit, and its behaviour can be changed while requests run.
 #[derive(Clone)]
 pub struct LabExit(Arc<Inner>);
 
@@ -108,6 +110,11 @@ impl Proxy for LabExit {
 
     fn is_dead(&self) -> bool {
         self.0.behaviour.lock().dead
+    }
+
+    fn socks(&self) -> Socks {
+        let behaviour = self.0.behaviour.lock();
+        Socks { asks_login: behaviour.login.is_some(), reply: behaviour.on_socks.clone() }
     }
 
     fn meet(&self, ask: Ask<'_>) -> Meeting {

@@ -1,15 +1,13 @@
-//! One client's connection to an exit, or to a gateway.
+//! One client's connection to an exit, or to a gateway, that speaks HTTP.
 
-use super::forward::{Upstream, dial};
-use super::hop;
-use super::tunnel::Tunnel;
+use super::forward::Upstream;
+use super::front::{Unreached, Visit};
+use super::{hop, tunnel};
 use crate::lab::Reply;
 use crate::lab::broken::Broken;
 use crate::lab::lock::Lock;
-use crate::lab::network::Network;
-use crate::lab::proxy::{Ask, Meeting, Proxy, bad_gateway};
+use crate::lab::proxy::{Ask, Login, Meeting, Proxy, bad_gateway};
 use crate::lab::reply::ReplyBody;
-use crate::lab::wire::{Hangup, Wire};
 use crate::outcome::{Failure, Phase, Seen};
 use http::header::{HOST, PROXY_AUTHORIZATION};
 use http::uri::PathAndQuery;
@@ -17,21 +15,22 @@ use http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::future::{Future, poll_fn};
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 
+const UNKNOWN: &str = "no such host in the lab\n";
+const REFUSED: &str = "the origin cannot be reached\n";
+
 struct Client<P> {
-    proxy: P,
-    /// How many connections there were before.
-    number: u64,
-    network: Arc<Network>,
-    hangup: Arc<Hangup>,
+    visit: Visit<P>,
     upstream: Upstream,
     /// Set by a CONNECT that was granted; taken when the connection has been upgraded.
     tunnel: Lock<Option<Tunnel>>,
@@ -39,15 +38,20 @@ struct Client<P> {
     closing: AtomicBool,
 }
 
-pub(in crate::lab) async fn serve<P: Proxy>(proxy: P, network: Arc<Network>, stream: TcpStream) {
-    let number = proxy.tally().connection();
-    let wire = Wire::new(stream, Arc::clone(proxy.tally().meter()));
-    let hangup = wire.hangup();
+/// A granted CONNECT.
+struct Tunnel {
+    client: OnUpgrade,
+    origin: TcpStream,
+    cut_after: Option<u64>,
+}
+
+pub(super) async fn serve<P, I>(visit: Visit<P>, io: I)
+where
+    P: Proxy,
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let client = Arc::new(Client {
-        proxy,
-        number,
-        network,
-        hangup,
+        visit,
         upstream: Upstream::default(),
         tunnel: Lock::default(),
         closing: AtomicBool::new(false),
@@ -57,7 +61,7 @@ pub(in crate::lab) async fn serve<P: Proxy>(proxy: P, network: Arc<Network>, str
         async move { client.answer(request).await }
     });
     let connection =
-        http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(wire), service);
+        http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(io), service);
     let mut connection = pin!(connection.with_upgrades());
     let end = poll_fn(|cx| {
         let polled = connection.as_mut().poll(cx);
@@ -71,8 +75,10 @@ pub(in crate::lab) async fn serve<P: Proxy>(proxy: P, network: Arc<Network>, str
     // The error is the script's own, or the client's going away.
     if end.await.is_ok() {
         let tunnel = client.tunnel.lock().take();
-        if let Some(tunnel) = tunnel {
-            tunnel.run().await;
+        if let Some(Tunnel { client, origin, cut_after }) = tunnel {
+            if let Ok(client) = client.await {
+                tunnel::carry(TokioIo::new(client), origin, cut_after).await;
+            }
         }
     }
 }
@@ -80,8 +86,9 @@ pub(in crate::lab) async fn serve<P: Proxy>(proxy: P, network: Arc<Network>, str
 impl<P: Proxy> Client<P> {
     async fn answer(&self, request: Request<Incoming>) -> Result<Response<ReplyBody>, Broken> {
         let connect = request.method() == Method::CONNECT;
-        let login = request.headers().get(PROXY_AUTHORIZATION);
-        let meeting = self.proxy.meet(Ask { connection: self.number, connect, login });
+        let login = request.headers().get(PROXY_AUTHORIZATION).and_then(Login::basic);
+        let ask = Ask { connection: self.visit.number, connect, login: login.as_ref() };
+        let meeting = self.visit.proxy.meet(ask);
         let Meeting { source, delay, own, cut_after, closes_after_answer } = meeting;
         sleep(delay).await;
         let answer = match own {
@@ -102,11 +109,14 @@ impl<P: Proxy> Client<P> {
         cut_after: Option<u64>,
     ) -> Result<Response<ReplyBody>, Broken> {
         let method = request.method().clone();
-        let Some(to) = self.resolve(request.uri(), None) else {
-            return self.play(bad_gateway("no such host in the lab\n"), &method).await;
+        let reached = match authority(request.uri(), None) {
+            Some((host, port)) => self.visit.reach(host, port, source).await,
+            None => Err(Unreached::Unknown),
         };
-        let Ok(origin) = dial(source, to).await else {
-            return self.play(bad_gateway("the origin cannot be reached\n"), &method).await;
+        let origin = match reached {
+            Ok(origin) => origin,
+            Err(Unreached::Unknown) => return self.play(bad_gateway(UNKNOWN), &method).await,
+            Err(Unreached::Refused) => return self.play(bad_gateway(REFUSED), &method).await,
         };
         *self.tunnel.lock() = Some(Tunnel { client: hyper::upgrade::on(request), origin, cut_after });
         Ok(Response::new(ReplyBody::empty()))
@@ -123,8 +133,9 @@ impl<P: Proxy> Client<P> {
             let wrong = Reply::page("this is a proxy: http:// in absolute form, or CONNECT\n");
             return self.play(wrong.status(StatusCode::BAD_REQUEST), &method).await;
         }
-        let Some(to) = self.resolve(request.uri(), Some(80)) else {
-            return self.play(bad_gateway("no such host in the lab\n"), &method).await;
+        let known = authority(request.uri(), Some(80));
+        let Some(to) = known.and_then(|(host, port)| self.visit.network().address(host, port)) else {
+            return self.play(bad_gateway(UNKNOWN), &method).await;
         };
         into_origin_form(&mut request);
         match self.upstream.send(source, to, request).await {
@@ -136,19 +147,22 @@ impl<P: Proxy> Client<P> {
         }
     }
 
-    fn resolve(&self, uri: &Uri, own_port: Option<u16>) -> Option<SocketAddr> {
-        self.network.address(uri.host()?, uri.port_u16().or(own_port)?)
-    }
-
     async fn play(&self, reply: Reply, method: &Method) -> Result<Response<ReplyBody>, Broken> {
         match reply.play(method).await {
-            Some(response) => Ok(response.map(|body| body.on(Arc::clone(&self.hangup)))),
+            Some(response) => Ok(response.map(|body| body.on(Arc::clone(&self.visit.hangup)))),
             None => {
-                self.hangup.reset();
+                self.visit.hangup.reset();
                 Err(Broken::new("the exit reset the connection", Failure::new(Phase::Head, Seen::Unknown)))
             }
         }
     }
+}
+
+/// Host, without the brackets of an IPv6 address, and port.
+fn authority(uri: &Uri, own_port: Option<u16>) -> Option<(&str, u16)> {
+    let host = uri.host()?;
+    let host = host.strip_prefix('[').and_then(|v6| v6.strip_suffix(']')).unwrap_or(host);
+    Some((host, uri.port_u16().or(own_port)?))
 }
 
 /// Turns a proxy's request into an origin's: the path alone, the URI's authority as `Host` (RFC 9112, 3.2.2), and nothing

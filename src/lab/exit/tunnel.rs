@@ -1,28 +1,19 @@
-//! A tunnel that CONNECT opened.
+//! Tunnels: bytes both ways between a client and an origin.
 
-use hyper::upgrade::OnUpgrade;
-use hyper_util::rt::TokioIo;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, copy_bidirectional};
 use tokio::net::TcpStream;
 
-pub(super) struct Tunnel {
-    pub(super) client: OnUpgrade,
-    pub(super) origin: TcpStream,
-    /// Most bytes from the origin.
-    pub(super) cut_after: Option<u64>,
-}
-
-impl Tunnel {
-    /// Carries bytes both ways until both sides have ended, one has failed, or the cut.
-    pub(super) async fn run(self) {
-        let Ok(client) = self.client.await else { return };
-        let mut origin = Cut { stream: self.origin, left: self.cut_after };
-        // Either end's failure ends the tunnel, and both see it.
-        let _ = copy_bidirectional(&mut TokioIo::new(client), &mut origin).await;
-    }
+/// Carries bytes both ways until both sides have ended, one has failed, or so many came from the origin.
+pub(super) async fn carry<C>(mut client: C, origin: TcpStream, cut_after: Option<u64>)
+where
+    C: AsyncRead + AsyncWrite + Unpin,
+{
+    let mut origin = Cut { stream: origin, left: cut_after };
+    // Either end's failure ends the tunnel, and both see it.
+    let _ = copy_bidirectional(&mut client, &mut origin).await;
 }
 
 /// A stream that fails once so many bytes were read from it.

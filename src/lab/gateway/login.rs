@@ -1,8 +1,6 @@
 //! The login that a gateway asks for, with the place of the session token in it.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use http::HeaderValue;
+use crate::lab::proxy::Login as Given;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 const SESSION: &str = "{session}";
@@ -45,18 +43,12 @@ impl Login {
         format!("{}:{}", self.user.in_spec(), self.password.in_spec())
     }
 
-    pub(super) fn read(&self, given: Option<&HeaderValue>) -> Found {
-        self.find(given).unwrap_or(Found::Wrong)
+    pub(super) fn read(&self, given: Option<&Given>) -> Found {
+        given.and_then(|given| self.find(given)).unwrap_or(Found::Wrong)
     }
 
-    fn find(&self, given: Option<&HeaderValue>) -> Option<Found> {
-        let (scheme, login) = given?.to_str().ok()?.split_once(' ')?;
-        if !scheme.eq_ignore_ascii_case("basic") {
-            return None;
-        }
-        let login = String::from_utf8(STANDARD.decode(login.trim()).ok()?).ok()?;
-        let (user, password) = login.split_once(':')?;
-        let token = match (self.user.find(user)?, self.password.find(password)?) {
+    fn find(&self, given: &Given) -> Option<Found> {
+        let token = match (self.user.find(&given.user)?, self.password.find(&given.password)?) {
             ("", token) | (token, _) => token,
         };
         let wanted = self.placeholders() > 0;

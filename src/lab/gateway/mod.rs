@@ -11,10 +11,10 @@ pub use sessions::{LabSession, MAX_SESSIONS};
 
 use super::door::Door;
 use super::lock::Lock;
-use super::proxy::{Ask, Meeting, Proxy, login_refused};
+use super::proxy::{Ask, Meeting, Proxy, Socks, login_refused};
 use super::tally::Tally;
 use super::{Reply, Traffic};
-use crate::exit::Gateway;
+use crate::exit::{Gateway, Via};
 use http::StatusCode;
 use login::{Found, Login};
 use mood::Current;
@@ -29,7 +29,7 @@ use std::time::Duration;
 /// Most gateways of one lab.
 pub const MAX_GATEWAYS: usize = 100;
 
-/// A gateway of the lab: an HTTP proxy (absolute-form and CONNECT) on one socket that asks for a login and leaves from the
+/// A gateway of the lab: a proxy on one socket, of the kind that [`Provider::via`] says, that asks for a login and leaves from the
 /// address of the session in it. A clone is a handle on the same gateway, and its moods can be changed while requests run.
 ///
 /// The gateway's mood comes first, then the login, then the session's mood.
@@ -37,6 +37,7 @@ pub const MAX_GATEWAYS: usize = 100;
 pub struct LabGateway(Arc<Inner>);
 
 struct Inner {
+    via: Via,
     listens: SocketAddr,
     rotating: bool,
     addresses: Addresses,
@@ -75,9 +76,16 @@ impl LabGateway {
             refusals: BTreeMap::new(),
             passed: 0,
         };
-        let rotating = provider.rotating;
-        let inner =
-            Inner { listens, rotating, addresses, state: Lock::new(state), tally: Tally::default(), door };
+        let (via, rotating) = (provider.via, provider.rotating);
+        let inner = Inner {
+            via,
+            listens,
+            rotating,
+            addresses,
+            state: Lock::new(state),
+            tally: Tally::default(),
+            door,
+        };
         let gateway = Self(Arc::new(inner));
         gateway.check(&provider.login)?;
         Ok(gateway)
@@ -91,7 +99,7 @@ impl LabGateway {
     }
 
     fn spec(&self, login: &Login) -> String {
-        format!("http://{}@{}", login.in_spec(), self.0.listens)
+        format!("{}://{}@{}", self.0.via.scheme(), login.in_spec(), self.0.listens)
     }
 
     /// The gateway as [`Gateway::parse`] takes it, or [`Gateway::rotating`]: like `http://user-{session}:pw@127.1.0.1:40123`.
@@ -227,6 +235,10 @@ impl Proxy for LabGateway {
 
     fn is_dead(&self) -> bool {
         self.0.state.lock().mood.mood.dead
+    }
+
+    fn socks(&self) -> Socks {
+        Socks { asks_login: true, reply: None }
     }
 
     fn meet(&self, ask: Ask<'_>) -> Meeting {

@@ -3,6 +3,7 @@
 use super::Mood;
 use super::login::Login;
 use super::sessions::MAX_ADDRESSES;
+use crate::exit::Via;
 use std::fmt;
 use std::io;
 
@@ -24,6 +25,7 @@ const ADDRESSES: u16 = 10_000;
 #[must_use]
 pub struct Provider {
     pub(super) login: Login,
+    pub(in crate::lab) via: Via,
     pub(super) rotating: bool,
     pub(super) addresses: u16,
     pub(super) mood: Mood,
@@ -34,7 +36,7 @@ impl Provider {
     /// login is `user-{session}` with the password `pw`.
     pub fn sessions() -> Self {
         let login = Login::new("user-{session}", "pw");
-        Self { login, rotating: false, addresses: ADDRESSES, mood: Mood::fine() }
+        Self { login, via: Via::Http, rotating: false, addresses: ADDRESSES, mood: Mood::fine() }
     }
 
     /// Another address for each connection, in turn. The login is `user` with the password `pw`.
@@ -45,6 +47,13 @@ impl Provider {
     /// Sets the login that it asks for. With sessions, `{session}` stands once in either part; without, in none.
     pub fn login(mut self, user: &str, password: &str) -> Self {
         self.login = Login::new(user, password);
+        self
+    }
+
+    /// Sets how it is spoken to. Default an HTTP proxy. What its moods say with a status, SOCKS says as
+    /// [`Behaviour::answer_connect`](crate::lab::Behaviour::answer_connect) tells.
+    pub fn via(mut self, via: Via) -> Self {
+        self.via = via;
         self
     }
 
@@ -77,6 +86,7 @@ impl Provider {
 impl fmt::Debug for Provider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Provider")
+            .field("via", &self.via)
             .field("rotating", &self.rotating)
             .field("addresses", &self.addresses)
             .field("mood", &self.mood)

@@ -2,10 +2,10 @@
 
 use super::MemoryWorld;
 use crate::error::BoxError;
-use crate::exit::{Credential, Route};
+use crate::exit::Route;
 use crate::lab::broken::Broken;
 use crate::lab::digest::BodyDigest;
-use crate::lab::proxy::{Ask, Meeting, Proxy, bad_gateway};
+use crate::lab::proxy::{Ask, Login, Meeting, Proxy, bad_gateway};
 use crate::lab::seen::Arrival;
 use crate::lab::{Origin, Reply, ReplyBody};
 use crate::outcome::{Connection, Failure, Phase, Seen};
@@ -46,8 +46,9 @@ where
     }
     let origin = world.site(head.uri.host().unwrap_or_default());
     let connection = proxy.tally().connection();
-    let login = route.credential().and_then(Credential::basic);
-    let Meeting { source, delay, own, cut_after, .. } = proxy.meet(Ask { connection, connect: tls, login });
+    let login = route.credential().map(Login::from);
+    let ask = Ask { connection, connect: tls, login: login.as_ref() };
+    let Meeting { source, delay, own, cut_after, .. } = proxy.meet(ask);
     sleep(delay).await;
     let pass = Pass { proxy, source, cut_after, tls };
     match own {

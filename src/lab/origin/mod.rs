@@ -4,7 +4,7 @@ mod limit;
 mod script;
 mod serve;
 
-pub(super) use serve::{serve_plain, serve_tls};
+pub(super) use serve::{Offers, serve_plain, serve_tls};
 
 use super::clock;
 use super::lock::Lock;
@@ -17,7 +17,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 /// A site of the lab: a script that says who gets which answer, and a record of every request. A clone is a handle on the
@@ -33,18 +35,40 @@ struct Inner {
     started: Instant,
     script: Lock<Script>,
     record: Lock<Record>,
+    http1_only: AtomicBool,
+    /// Tells who is connected to go.
+    leave: Notify,
 }
 
 impl Origin {
     pub(super) fn new(host: &str) -> Self {
         let started = clock::now();
-        Self(Arc::new(Inner { host: host.into(), started, script: Lock::default(), record: Lock::default() }))
+        Self(Arc::new(Inner {
+            host: host.into(),
+            started,
+            script: Lock::default(),
+            record: Lock::default(),
+            http1_only: AtomicBool::new(false),
+            leave: Notify::new(),
+        }))
     }
 
     /// The site's name.
     #[must_use]
     pub fn host(&self) -> &str {
         &self.0.host
+    }
+
+    /// Sets whether HTTP/2 is offered by ALPN, before HTTP/1.1, to who connects from now on through TLS. Default yes. Without
+    /// TLS there is HTTP/1.1 alone; in memory there is neither.
+    pub fn http2(&self, offered: bool) {
+        self.0.http1_only.store(!offered, Ordering::Relaxed);
+    }
+
+    /// Asks who is connected now to go: exchanges under way end as they should, and nothing new is begun. Over HTTP/2 with a
+    /// GOAWAY, over HTTP/1.1 with `Connection: close` in the answer that is due, or by closing a connection that is idle.
+    pub fn go_away(&self) {
+        self.0.leave.notify_waiters();
     }
 
     /// Answers 403 to everything from this address, whatever it asks for.

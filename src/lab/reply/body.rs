@@ -1,17 +1,24 @@
 //! The body of an answer: whole, or cut where the script says.
 
 use crate::lab::broken::Broken;
+use crate::lab::clock;
 use crate::lab::wire::{Hangup, Meter};
 use bytes::{Buf, Bytes};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use std::fmt;
+use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::time::{Sleep, sleep};
 
 /// Most bytes of a scripted body in one frame, so that larger ones stream.
 const CHUNK: usize = 16 * 1024;
+
+/// How long the connection has to write what came before the end of a cut body, if that is another task's work.
+const FLUSH: Duration = Duration::from_millis(20);
 
 /// How a cut body ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +35,8 @@ pub struct ReplyBody {
     cut: Option<(u64, Ending)>,
     state: State,
     hangup: Option<Arc<Hangup>>,
+    /// How long to wait between the last byte and the failure, while others write.
+    flush: Option<Pin<Box<Sleep>>>,
     meter: Option<Arc<Meter>>,
 }
 
@@ -60,7 +69,7 @@ impl ReplyBody {
     }
 
     const fn new(source: Source, cut: Option<(u64, Ending)>) -> Self {
-        Self { source, cut, state: State::Flowing, hangup: None, meter: None }
+        Self { source, cut, state: State::Flowing, hangup: None, flush: None, meter: None }
     }
 
     /// Closes after this many bytes, unless it ends earlier anyway.
@@ -76,6 +85,12 @@ impl ReplyBody {
     pub(in crate::lab) fn on(mut self, hangup: Arc<Hangup>) -> Self {
         self.hangup = Some(hangup);
         self
+    }
+
+    /// The same where the body's task is not the one that writes, over HTTP/2: a failed stream drops what is not yet out.
+    pub(in crate::lab) fn on_stream(mut self, hangup: Arc<Hangup>) -> Self {
+        self.flush = self.cut.is_some().then(|| Box::pin(sleep(FLUSH)));
+        self.on(hangup)
     }
 
     /// Counts what is delivered.
@@ -104,6 +119,9 @@ impl ReplyBody {
             if chunk.len() as u64 > *left {
                 chunk.truncate(usize::try_from(*left).unwrap_or(usize::MAX));
                 self.state = State::Flushing;
+                if let Some(flush) = &mut self.flush {
+                    flush.as_mut().reset(clock::now() + FLUSH);
+                }
             }
             *left -= chunk.len() as u64;
         }
@@ -113,12 +131,15 @@ impl ReplyBody {
         chunk
     }
 
-    fn poll_end(&mut self, cx: &Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         let ending = self.cut.map_or(Ending::Close, |(_, ending)| ending);
         if ending == Ending::Stall {
             return Poll::Pending;
         }
         if self.state == State::Flushing {
+            if let Some(flush) = &mut self.flush {
+                ready!(flush.as_mut().poll(cx));
+            }
             self.state = State::Ended;
             cx.waker().wake_by_ref();
             return Poll::Pending;

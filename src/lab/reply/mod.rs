@@ -41,6 +41,7 @@ enum BeforeHead {
     Answer,
     Hang,
     Reset,
+    RefuseStream,
 }
 
 impl Reply {
@@ -70,10 +71,17 @@ impl Reply {
         Self { before_head: BeforeHead::Hang, ..Self::new(StatusCode::OK) }
     }
 
-    /// No answer: the connection is reset where the head is due.
+    /// No answer: the connection is reset where the head is due. Over HTTP/2 with all that runs on it.
     #[must_use]
     pub fn reset() -> Self {
         Self { before_head: BeforeHead::Reset, ..Self::new(StatusCode::OK) }
+    }
+
+    /// No answer: an origin over HTTP/2 resets the request's stream with REFUSED_STREAM, which says that nothing was done with
+    /// it; the record counts it all the same. Everywhere else this is a [`reset`](Self::reset).
+    #[must_use]
+    pub fn refuse_stream() -> Self {
+        Self { before_head: BeforeHead::RefuseStream, ..Self::new(StatusCode::OK) }
     }
 
     /// Sets the status. Default 200.
@@ -111,14 +119,15 @@ impl Reply {
         self
     }
 
-    /// Promises the whole body, and closes the connection after this many bytes of it. A shorter body comes whole.
+    /// Promises the whole body, and closes the connection after this many bytes of it; over HTTP/2 resets its stream, and no
+    /// other. A shorter body comes whole.
     #[must_use]
     pub fn cut_after(mut self, bytes: u64) -> Self {
         self.cut = Some((bytes, Ending::Close));
         self
     }
 
-    /// As [`cut_after`](Self::cut_after), but with a reset of the connection.
+    /// As [`cut_after`](Self::cut_after), but with a reset of the connection; over HTTP/2 with all that runs on it.
     #[must_use]
     pub fn reset_after(mut self, bytes: u64) -> Self {
         self.cut = Some((bytes, Ending::Reset));
@@ -137,13 +146,17 @@ impl Reply {
         (self.before_head == BeforeHead::Answer).then_some(self.status)
     }
 
+    pub(super) fn refuses_stream(&self) -> bool {
+        self.before_head == BeforeHead::RefuseStream
+    }
+
     /// Plays the script up to the head. `None`: the connection is to be reset.
     pub(super) async fn play(self, method: &Method) -> Option<Response<ReplyBody>> {
         sleep(self.delay).await;
         match self.before_head {
             BeforeHead::Answer => Some(self.into_response(method)),
             BeforeHead::Hang => pending().await,
-            BeforeHead::Reset => None,
+            BeforeHead::Reset | BeforeHead::RefuseStream => None,
         }
     }
 
