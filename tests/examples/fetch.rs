@@ -1,6 +1,7 @@
 //! The main job: what it fetches, what it says, how it ends.
 
-use crate::built::{Folder, example};
+use crate::built::Folder;
+use crate::program::example;
 use std::fs;
 use std::io::Read as _;
 use std::process::{Command, Output, Stdio};
