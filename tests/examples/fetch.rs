@@ -189,6 +189,8 @@ fn bad_input_is_one_clear_line_with_file_and_line_and_no_secret() {
         (vec!["--proxies", &good, "--roots", &empty, url], "holds no certificate".to_owned()),
         (vec!["--proxies", &good, "--roots", &empty, url], format!("--roots {empty}: ")),
         (vec!["--proxies", &good, "--roots", "no/ca", url], "--roots no/ca: cannot be read".to_owned()),
+        (vec!["--proxies", &good, "--proxy-roots", &empty, url], format!("--proxy-roots {empty}: ")),
+        (vec!["--proxies", &good, "--proxy-roots", "no/ca", url], "--proxy-roots no/ca: cannot".to_owned()),
         (vec!["--proxies", &good, "http://"], "URL 1: names no host".to_owned()),
         (vec!["--proxies", &good, "https:///secret"], "URL 1: names no host".to_owned()),
         (vec!["--proxies", &good, "http://:80/"], "URL 1: names no host".to_owned()),
