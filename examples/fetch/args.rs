@@ -79,9 +79,13 @@ pub(crate) struct Args {
           help_heading = "How to fetch")]
     pub(crate) deadline: u32,
 
-    /// Trusts these roots instead of the platform's
+    /// Trusts these roots for sites instead of the platform's
     #[arg(long, value_name = "PEM", help_heading = "How to fetch")]
     pub(crate) roots: Option<PathBuf>,
+
+    /// Trusts these roots for https:// proxies instead of the platform's
+    #[arg(long, value_name = "PEM", help_heading = "How to fetch")]
+    pub(crate) proxy_roots: Option<PathBuf>,
 
     /// Repeats the choices of an earlier run; the lab's default is 42
     #[arg(long, value_name = "N", help_heading = "How to fetch")]

@@ -5,12 +5,15 @@ use crate::args::Args;
 use crate::input;
 use http::Uri;
 use std::num::NonZeroU32;
+use std::path::Path;
 use std::time::Duration;
 use tower::Layer;
 use tower_egress::exit::{ProxyTls, Via};
 use tower_egress::lab::{Behaviour, Lab, LabBuilder, Provider, Reply};
 use tower_egress::scheduler::Builder;
-use tower_egress::{EgressClient, EgressLayer, ExitClient, ExitList, Gateway, LeaseRequest, Scheduler};
+use tower_egress::{
+    ConfigError, EgressClient, EgressLayer, ExitClient, ExitList, Gateway, LeaseRequest, Scheduler,
+};
 
 pub(crate) struct World {
     pub(crate) scheduler: Scheduler,
@@ -85,21 +88,30 @@ impl World {
             builder = builder.seed(seed);
         }
         let scheduler = builder.build()?;
-        let mut client = ExitClient::builder();
-        if let Some(path) = &args.roots {
-            let named = |what| BadInput(format!("--roots {what}"));
-            client = client.roots_pem(input::read(path).map_err(named)?.as_bytes());
-        }
-        if let Some(lab) = &lab {
-            client = client.proxy_tls(&ProxyTls::builder().roots_pem(lab.ca_pem().as_bytes()).build()?);
-        }
-        let client = client.build().map_err(|error| match &args.roots {
-            Some(path) => BadInput(format!("--roots {}: {error}", path.display())),
-            None => error.into(),
-        })?;
-        let stack = EgressLayer::new(&scheduler).layer(client);
+        let stack = EgressLayer::new(&scheduler).layer(exit_client(args, lab.as_ref())?);
         Ok(Self { scheduler, client: EgressClient::of(stack), exits, gateways, urls, lab })
     }
+}
+
+fn exit_client(args: &Args, lab: Option<&Lab>) -> Result<ExitClient, BadInput> {
+    let read = |option, path: &Path| input::read(path).map_err(|what| BadInput(format!("{option} {what}")));
+    let no_roots =
+        |option, path: &Path, what: ConfigError| BadInput(format!("{option} {}: {what}", path.display()));
+    let mut client = ExitClient::builder();
+    if let Some(path) = &args.proxy_roots {
+        let tls = ProxyTls::builder().roots_pem(read("--proxy-roots", path)?.as_bytes()).build();
+        client = client.proxy_tls(&tls.map_err(|what| no_roots("--proxy-roots", path, what))?);
+    }
+    if let Some(lab) = lab {
+        client = client.proxy_tls(&ProxyTls::builder().roots_pem(lab.ca_pem().as_bytes()).build()?);
+    }
+    if let Some(path) = &args.roots {
+        client = client.roots_pem(read("--roots", path)?.as_bytes());
+    }
+    client.build().map_err(|error| match &args.roots {
+        Some(path) => no_roots("--roots", path, error),
+        None => error.into(),
+    })
 }
 
 fn with_exits(via: Via) -> LabBuilder {

@@ -53,6 +53,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
+    #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "the client counts"))]
     pub(crate) fn add(&self, bytes: WireBytes) {
         self.sent.fetch_add(bytes.sent, Ordering::Relaxed);
         self.received.fetch_add(bytes.received, Ordering::Relaxed);

@@ -1,6 +1,6 @@
 //! Processes that never talk: what is held rides the same session in all, and what is not does not.
 
-use crate::built::example;
+use crate::program::example;
 use std::collections::BTreeSet;
 use std::process::Command;
 

@@ -1,17 +1,10 @@
-//! An example as an executable, built if it is not.
+//! A changed example as an executable, and a folder to build it in.
 
+use crate::program::build;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
-
-/// Where cargo put the example.
-pub(crate) fn example(name: &str) -> PathBuf {
-    let of_example = |message: &Value| message["target"]["name"] == name && message["executable"].is_string();
-    let messages = build(name);
-    let message = messages.iter().find(|message| of_example(message)).expect("the example builds");
-    PathBuf::from(message["executable"].as_str().expect("a path"))
-}
 
 /// Builds a changed text of an example, with what cargo built for the example.
 pub(crate) fn variant(name: &str, text: &str, folder: &Folder) -> PathBuf {
@@ -30,18 +23,6 @@ pub(crate) fn variant(name: &str, text: &str, folder: &Folder) -> PathBuf {
     }
     assert!(rustc.status().expect("rustc runs").success(), "the changed program builds");
     program
-}
-
-/// What cargo says of an example and all that it needs.
-fn build(name: &str) -> Vec<Value> {
-    let cargo = Command::new(env!("CARGO"))
-        .args(["build", "--locked", "--all-features", "--message-format=json", "--example", name])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .stderr(Stdio::inherit())
-        .output()
-        .expect("cargo runs");
-    let said = String::from_utf8(cargo.stdout).expect("JSON lines");
-    said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 /// A folder for one test, gone with it.

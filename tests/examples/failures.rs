@@ -1,6 +1,6 @@
 //! What a new user reads off `--failures`.
 
-use crate::built::example;
+use crate::program::example;
 use std::process::{Command, Output, Stdio};
 
 fn show() -> Output {

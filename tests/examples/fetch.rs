@@ -1,6 +1,7 @@
 //! The main job: what it fetches, what it says, how it ends.
 
-use crate::built::{Folder, example};
+use crate::built::Folder;
+use crate::program::example;
 use std::fs;
 use std::io::Read as _;
 use std::process::{Command, Output, Stdio};
@@ -201,6 +202,8 @@ fn bad_input_is_one_clear_line_with_file_and_line_and_no_secret() {
         (vec!["--proxies", &good, "--roots", &empty, url], "holds no certificate".to_owned()),
         (vec!["--proxies", &good, "--roots", &empty, url], format!("--roots {empty}: ")),
         (vec!["--proxies", &good, "--roots", "no/ca", url], "--roots no/ca: cannot be read".to_owned()),
+        (vec!["--proxies", &good, "--proxy-roots", &empty, url], format!("--proxy-roots {empty}: ")),
+        (vec!["--proxies", &good, "--proxy-roots", "no/ca", url], "--proxy-roots no/ca: cannot".to_owned()),
         (vec!["--proxies", &good, "http://"], "URL 1: names no host".to_owned()),
         (vec!["--proxies", &good, "https:///secret"], "URL 1: names no host".to_owned()),
         (vec!["--proxies", &good, "http://:80/"], "URL 1: names no host".to_owned()),

@@ -6,4 +6,5 @@ mod failures;
 mod fetch;
 mod outbound;
 mod prices_and_crawl;
+mod program;
 mod quickstart;

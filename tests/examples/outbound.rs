@@ -1,6 +1,6 @@
 //! An account that keeps its address, a service that answers for its exits, and a client of another crate.
 
-use crate::built::example;
+use crate::program::example;
 use std::process::Command;
 
 fn said(name: &str) -> String {

@@ -1,6 +1,6 @@
 //! Two granularities on one scheduler: what holds keeps, what does not spreads, and a burn is known to both.
 
-use crate::built::example;
+use crate::program::example;
 use std::process::Command;
 
 /// The first number in a line's text after `before`.
