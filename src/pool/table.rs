@@ -7,6 +7,7 @@ use super::ring::Ring;
 use super::slab::Slab;
 use crate::draw::{mix, text};
 use crate::exit::{Exit, ExitId, Gateway, Session};
+use crate::outcome::WireBytes;
 use std::collections::BTreeMap;
 
 pub(super) struct ExitTable {
@@ -196,7 +197,7 @@ impl ExitTable {
         let count = self.tokens.take();
         let exit = self.gateways[gateway.index()].exit(&session, count);
         if let Some(record) = self.get_mut(ix) {
-            (record.exit, record.count) = (exit, count);
+            (record.exit, record.count, record.wire) = (exit, count, WireBytes::default());
             record.source = Source::Slot { gateway, rider, generation };
         }
     }
