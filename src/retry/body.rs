@@ -40,6 +40,8 @@ struct Shared<B> {
     kept: Vec<Frame<Bytes>>,
     bytes: usize,
     cap: usize,
+    /// It said at first how long it is. What did not does not later either, so that all attempts are framed alike.
+    sized: bool,
     /// A frame went by that was not kept, or the body broke.
     gone: bool,
     /// The latest attempt that was polled.
@@ -63,8 +65,9 @@ impl<B: Body> ReplayBody<B> {
         // What says that it will not fit is not even begun to be kept.
         let gone = body.size_hint().lower() > cap as u64;
         let cap = if gone { 0 } else { cap };
+        let sized = body.size_hint().exact().is_some();
         let (inner, kept) = (Some(Box::pin(body)), Vec::new());
-        let shared = Shared { inner, kept, bytes: 0, cap, gone: false, turn: 0 };
+        let shared = Shared { inner, kept, bytes: 0, cap, sized, gone: false, turn: 0 };
         Self(Some(Part { shared: Arc::new(Mutex::new(shared)), at: 0, turn: 0 }))
     }
 
@@ -109,7 +112,8 @@ where
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let Some(part) = &mut self.get_mut().0 else { return Poll::Ready(None) };
+        let this = self.get_mut();
+        let Some(part) = &mut this.0 else { return Poll::Ready(None) };
         let mut shared = lock(&part.shared);
         if part.turn < shared.turn {
             return Poll::Ready(Some(Err("the body has gone to a later attempt".into())));
@@ -126,13 +130,18 @@ where
         if matches!(next, Some(Ok(_))) && !shared.gone {
             part.at += 1;
         }
+        drop(shared);
+        if next.is_none() {
+            this.0 = None;
+        }
         Poll::Ready(next)
     }
 
     fn is_end_stream(&self) -> bool {
         self.0.as_ref().is_none_or(|part| {
             let shared = lock(&part.shared);
-            shared.inner.is_none() && part.at >= shared.kept.len() && !part.is_too_late(&shared)
+            let ended = shared.inner.is_none() && part.at >= shared.kept.len();
+            ended && shared.sized && !part.is_too_late(&shared)
         })
     }
 
@@ -144,11 +153,10 @@ where
         }
         let left = shared.kept.iter().skip(part.at).filter_map(Frame::data_ref);
         let left: u64 = left.map(|data| data.len() as u64).sum();
-        let Some(inner) = &shared.inner else { return SizeHint::with_exact(left) };
-        let rest = inner.size_hint();
+        let rest = shared.inner.as_ref().map_or_else(|| SizeHint::with_exact(0), |inner| inner.size_hint());
         let mut hint = SizeHint::new();
         hint.set_lower(rest.lower().saturating_add(left));
-        if let Some(upper) = rest.upper() {
+        if let Some(upper) = rest.upper().filter(|_| shared.sized) {
             hint.set_upper(upper.saturating_add(left));
         }
         hint

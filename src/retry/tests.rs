@@ -121,6 +121,18 @@ async fn of_a_half_sent_body_the_next_attempt_gets_what_was_kept_and_then_the_re
 }
 
 #[tokio::test]
+async fn what_did_not_say_its_length_does_not_the_second_time_either() {
+    for data in [&["price", "=42"][..], &[]] {
+        let sent = ReplayBody::new(stream(data), 64);
+        let again = sent.clone();
+        assert_eq!((sent.is_end_stream(), sent.size_hint().exact()), (false, None));
+        assert_eq!(read(sent).await, data.concat());
+        assert_eq!((again.is_end_stream(), again.size_hint().exact()), (false, None));
+        assert_eq!(read(again).await, data.concat());
+    }
+}
+
+#[tokio::test]
 async fn a_body_that_breaks_is_gone() {
     let sent = ReplayBody::new(Breaks::default(), 64);
     let again = sent.clone();
