@@ -165,7 +165,7 @@ const TAKEN_ONCE: &str = "taken once, when the state is left";
 fn judge(parts: &Parts, handle: &LeaseHandle, tunnelled: bool, terms: &Terms) -> Evidence {
     // A client that does not say what it used was at least told to use a connection of its own.
     let over = parts.extensions.get::<Connection>();
-    let kept = over.map_or(!handle.route().is_fresh(), Connection::is_kept);
+    let kept = over.map_or_else(|| !handle.route().is_fresh(), Connection::is_kept);
     let tunnelled = tunnelled || over.is_some_and(Connection::is_tunnelled);
     let carried = status::Carried { tunnelled, kept };
     // The clock is read for a date alone.

@@ -5,9 +5,11 @@ use http::Request;
 use http_body_util::BodyExt;
 use std::num::NonZeroU32;
 use tower::{Layer, ServiceBuilder};
-use tower_egress::outcome::{Connection, Failure, Phase, Seen, Traffic, WireBytes};
+use tower_egress::outcome::{BlockedBy, Connection, Failure, Phase, Seen, Traffic, WireBytes};
 use tower_egress::scheduler::LeaseHandle;
-use tower_egress::{ClassifyLayer, EgressLayer, LeaseLayer, LeaseRequest, Outcome, Served};
+use tower_egress::{
+    ClassifyLayer, EgressLayer, Gateway, LeaseLayer, LeaseRequest, Outcome, Scheduler, Served,
+};
 
 const URI: &str = "https://shop.example/p/42";
 
@@ -97,21 +99,21 @@ async fn a_client_of_ones_own_may_say_it_at_any_time() {
 
 #[tokio::test(start_paused = true)]
 async fn what_exits_carried_that_are_gone_stays_in_the_total() {
-    let gateway = tower_egress::Gateway::parse("http://user-{session}:pw@192.0.2.1:7000").unwrap();
-    let scheduler = tower_egress::Scheduler::builder().gateway(gateway).seed(1).build().unwrap();
-    let ask = LeaseRequest::per_request().origin("shop.example");
-    for round in 1..=12_u64 {
-        let lease = scheduler.lease(&ask).unwrap();
-        lease.add_wire(WireBytes::new(round, 0));
-        lease.report(Outcome::Blocked { by: tower_egress::outcome::BlockedBy::Exit });
-        drop(lease); // its token is renewed
-        let kept = scheduler.lease(&ask).unwrap();
-        kept.add_wire(WireBytes::new(0, 100));
-        kept.report(Outcome::Ok);
+    let gateway =
+        Gateway::parse("http://user-{session}:pw@192.0.2.1:7000").unwrap().sessions(NonZeroU32::MIN);
+    let scheduler = Scheduler::builder().gateway(gateway).seed(1).build().unwrap();
+    let blocked = Outcome::Blocked { by: BlockedBy::Exit };
+    for (ask, outcome) in [
+        (LeaseRequest::per_request(), Outcome::Ok),
+        (LeaseRequest::per_request(), blocked), // the slot's token is renewed
+        (LeaseRequest::new("sku-42").max_uses(NonZeroU32::MIN), Outcome::Ok),
+    ] {
+        let lease = scheduler.lease(&ask.origin("shop.example")).unwrap();
+        lease.add_wire(WireBytes::new(1, 10));
+        lease.report(outcome);
     }
     let fleet = scheduler.snapshot();
-    assert_eq!(fleet.wire, WireBytes::new(78, 1_200));
-    assert!(fleet.busiest.len() <= 10, "{:?}", fleet.busiest);
-    let listed: u64 = fleet.busiest.iter().map(|exit| exit.wire.sent).sum();
-    assert_eq!(listed, 0, "an old token is no exit any more");
+    assert_eq!((fleet.wire, fleet.origins[0].wire), (WireBytes::new(3, 30), WireBytes::new(3, 30)));
+    let kept: u64 = fleet.busiest.iter().map(|exit| exit.wire.total()).sum();
+    assert_eq!((kept, fleet.exits.sessions), (11, 1), "an old token is no exit any more: {fleet}");
 }
