@@ -85,6 +85,20 @@ impl EgressLayer {
         self
     }
 
+    /// See [`ClassifyLayer::collect`].
+    #[must_use]
+    pub fn collect(mut self, max: usize) -> Self {
+        self.classify = self.classify.collect(max);
+        self
+    }
+
+    /// See [`ExitAwareRetryLayer::replay_cap`].
+    #[must_use]
+    pub fn replay_cap(mut self, bytes: usize) -> Self {
+        self.retry = self.retry.replay_cap(bytes);
+        self
+    }
+
     /// See [`ClassifyLayer::rule`].
     #[must_use]
     pub fn rule(mut self, rule: impl Rule + 'static) -> Self {

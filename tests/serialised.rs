@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 use std::time::Duration;
-use tower_egress::outcome::{AuthReason, BlockedBy};
+use tower_egress::outcome::{AuthReason, BlockedBy, WireBytes};
 use tower_egress::scheduler::Event;
 use tower_egress::{ExitList, Gateway, LeaseRequest, Outcome, Scheduler};
 
@@ -69,23 +69,29 @@ async fn a25_a_snapshot_is_data_with_the_names_of_its_fields() {
 #[tokio::test(start_paused = true)]
 async fn a_field_that_is_renamed_breaks_who_reads_it() {
     let scheduler = scheduler(4);
-    scheduler.lease(&per()).unwrap().report(BLOCKED);
+    let lease = scheduler.lease(&per()).unwrap();
+    lease.report(BLOCKED);
+    lease.add_wire(WireBytes::new(30, 90));
+    drop(lease);
     let data = data(&scheduler);
+    assert_eq!((&data["wire"]["sent"], &data["busiest"][0]["share"]), (&json!(30), &json!(1.0)));
     for (value, known) in [
         (
             &data,
-            "age alarm events_lost exits exits_in_use forgotten hottest in_flight lately leases multiplier origins outcomes \
-             refusals uncooled waiting",
+            "age alarm busiest events_lost exits exits_in_use forgotten hottest in_flight lately leases multiplier origins \
+             outcomes refusals uncooled waiting wire",
         ),
-        (&data["origins"][0], "benched heat leases origin outcomes spread"),
+        (&data["origins"][0], "benched heat leases origin outcomes spread wire"),
         (&data["hottest"][0], "cooling exit heat origin"),
-        (&data["forgotten"], "leases origins outcomes"),
+        (&data["forgotten"], "leases origins outcomes wire"),
         (&data["refusals"], "busy closed last moved no_usable_exit stopped"),
         (
             &data["outcomes"],
             "auth_error blocked fatal gateway_overloaded interrupted ok origin_error proxy_error rate_limited \
-             target_denied target_unreachable",
+             target_denied target_unreachable too_large",
         ),
+        (&data["busiest"][0], "exit share wire"),
+        (&data["wire"], "received sent"),
     ] {
         assert_eq!(names(value), known);
     }

@@ -32,6 +32,8 @@ pub(crate) struct Attempt {
     pub(crate) outcome: String,
     pub(crate) waited_ms: u64,
     pub(crate) bytes: u64,
+    /// Between this machine and the exit, both ways.
+    pub(crate) wire_bytes: u64,
 }
 
 impl From<&AttemptRecord> for Attempt {
@@ -41,6 +43,7 @@ impl From<&AttemptRecord> for Attempt {
             outcome: record.outcome.to_string(),
             waited_ms: millis(record.waited),
             bytes: record.bytes,
+            wire_bytes: record.wire.total(),
         }
     }
 }

@@ -39,7 +39,7 @@ pub(crate) fn print(world: &World, crawl: &Crawl, took: Duration) {
     gateways(world);
     hottest(world, &now);
     row("refused leases", refusals(&now));
-    row("body bytes", crawl.bytes);
+    billed(&now, crawl.bytes);
     if let Some(lab) = &world.lab {
         let peers = lab.origin().peers();
         let is_exit = |peer: &IpAddr| lab.exit_at(*peer).is_some() || lab.gateway_at(*peer).is_some();
@@ -49,6 +49,17 @@ pub(crate) fn print(world: &World, crawl: &Crawl, took: Duration) {
             "the site saw",
             format!("{} exits, {direct} other addresses, {own} direct requests", peers.len() - direct),
         );
+    }
+}
+
+/// What crossed the wire, as most providers bill it, and through which exits most of it went.
+fn billed(now: &Snapshot, bodies: u64) {
+    let (sent, received) = (now.wire.sent, now.wire.received);
+    let all = now.wire.total();
+    row("bytes billed", format!("{all} ({sent} sent, {received} received), {bodies} of them bodies"));
+    for (at, exit) in now.busiest.iter().take(3).enumerate() {
+        let name = if at == 0 { "most through" } else { "" };
+        row(name, format!("{} {} ({:.0} %)", exit.exit, exit.wire.total(), 100.0 * exit.share));
     }
 }
 

@@ -1,18 +1,17 @@
 //! The response body: counts, watches, holds the lease.
 
+use super::cap::Cap;
 use super::drain::First;
+use super::watch::{Idle, Watch};
 use crate::body::into_bytes;
 use crate::error::{BoxError, Error};
 use crate::outcome::{Failure, Phase, Seen};
-use crate::scheduler::{Hold, LeaseHandle};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use std::fmt;
-use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::time::Sleep;
 
 /// The body of a response that came through an exit.
 ///
@@ -22,17 +21,17 @@ pub struct EgressBody<RB> {
     first: First,
     rest: Option<RB>,
     idle: Idle,
+    cap: Cap,
     /// Until the end was seen.
     watch: Option<Watch>,
 }
 
 impl<RB: Body> EgressBody<RB> {
-    pub(super) fn new(rest: Option<RB>, first: First, handle: LeaseHandle, idle: Duration) -> Self {
-        let hold = handle.hold();
-        let watch = Watch { handle, _hold: hold };
+    /// What was read of a body, and the rest of it.
+    pub(super) fn new(first: First, rest: Option<RB>, cap: Cap, watch: Watch, idle: Duration) -> Self {
         let rest = rest.filter(|rest| !rest.is_end_stream());
         let watch = rest.is_some().then_some(watch);
-        Self { first, rest, idle: Idle { limit: idle, timer: None, running: false }, watch }
+        Self { first, rest, idle: Idle::new(idle), cap, watch }
     }
 }
 
@@ -40,7 +39,7 @@ impl<RB> EgressBody<RB> {
     /// The end, once: settles the count and gives the lease back.
     fn end(&mut self) -> Option<Watch> {
         self.rest = None;
-        self.idle.timer = None;
+        self.idle.stop();
         self.watch.take()
     }
 
@@ -76,10 +75,14 @@ where
                 this.broken(Failure::new(Phase::Body, Seen::Seen).timed_out().into())
             }
             Poll::Ready(Some(Ok(frame))) => {
-                this.idle.running = false;
+                this.idle.rest();
                 let frame = into_bytes(frame);
-                if let (Some(watch), Some(data)) = (&this.watch, frame.data_ref()) {
-                    watch.handle.add_bytes(data.len());
+                let bytes = frame.data_ref().map_or(0, Bytes::len);
+                if let Err(too_large) = this.cap.take(bytes) {
+                    return Poll::Ready(this.end().map(|watch| Err(too_large.of(&watch.handle))));
+                }
+                if let Some(watch) = &this.watch {
+                    watch.handle.add_bytes(bytes);
                 }
                 // A reader that goes by the length may never ask again.
                 if rest.is_end_stream() {
@@ -115,54 +118,9 @@ where
     }
 }
 
-/// Time without a frame while somebody waits for one.
-struct Idle {
-    limit: Duration,
-    /// Boxed, so that the body stays `Unpin`; made at the first wait and used again.
-    timer: Option<Pin<Box<Sleep>>>,
-    running: bool,
-}
-
-impl Idle {
-    /// Whether a wait that has begun was too long.
-    fn is_over(&mut self, cx: &mut Context<'_>) -> bool {
-        self.running && self.timer.as_mut().is_some_and(|timer| timer.as_mut().poll(cx).is_ready())
-    }
-
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let limit = self.limit;
-        let sleep = || tokio::time::sleep(limit);
-        let timer = match &mut self.timer {
-            None => self.timer.insert(Box::pin(sleep())),
-            Some(timer) => {
-                if !self.running {
-                    timer.set(sleep());
-                }
-                timer
-            }
-        };
-        self.running = true;
-        timer.as_mut().poll(cx)
-    }
-}
-
-/// A type of its own, so that the body needs no `Drop` and can be taken apart.
-struct Watch {
-    handle: LeaseHandle,
-    _hold: Option<Hold>,
-}
-
-impl Drop for Watch {
-    /// The count is settled before the lease goes: fields are dropped after this.
-    fn drop(&mut self) {
-        self.handle.settle();
-    }
-}
-
 impl<RB> Default for EgressBody<RB> {
     fn default() -> Self {
-        let idle = Idle { limit: Duration::ZERO, timer: None, running: false };
-        Self { first: First::new(), rest: None, idle, watch: None }
+        Self { first: First::new(), rest: None, idle: Idle::new(Duration::ZERO), cap: Cap::NONE, watch: None }
     }
 }
 

@@ -1,11 +1,13 @@
 //! Reads the small page that comes with a refusal, so that its connection can serve again: a response that is dropped
 //! unread costs its connection.
 
+use super::cap::Cap;
 use crate::body::into_bytes;
 use crate::error::{BoxError, Error};
-use crate::outcome::{Evidence, Outcome};
+use crate::outcome::{Connection, Evidence, Outcome};
 use crate::scheduler::LeaseHandle;
 use bytes::Bytes;
+use http::response::Parts;
 use http_body::{Body, Frame};
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -30,17 +32,33 @@ pub(super) fn wants(evidence: &Evidence) -> bool {
     )
 }
 
+/// Whether there is a connection to win by it. Without a retry layer the answer is its reader's at once; and a page that is
+/// longer than is read ahead costs its connection in any case.
+pub(super) fn helps(parts: &Parts, body: &impl Body, handle: &LeaseHandle) -> bool {
+    let ending = parts.extensions.get().is_some_and(Connection::is_ending);
+    handle.is_retried()
+        && !ending
+        && !handle.route().is_fresh()
+        && body.size_hint().lower() <= MAX_BYTES as u64
+}
+
 /// A body with its first frames read.
 #[derive(Debug)]
 pub(super) struct Drain<RB> {
-    pub(super) rest: Option<RB>,
-    pub(super) first: First,
+    rest: Option<RB>,
+    first: First,
     bytes: usize,
+    cap: Cap,
 }
 
 impl<RB> Drain<RB> {
-    pub(super) fn new(body: RB) -> Self {
-        Self { rest: Some(body), first: First::new(), bytes: 0 }
+    pub(super) fn new(body: RB, cap: Cap) -> Self {
+        Self { rest: Some(body), first: First::new(), bytes: 0, cap }
+    }
+
+    /// What was read, the rest, and how long that may be.
+    pub(super) fn take(&mut self) -> (First, Option<RB>, Cap) {
+        (std::mem::take(&mut self.first), self.rest.take(), self.cap)
     }
 }
 
@@ -58,6 +76,11 @@ where
                 Some(Ok(frame)) => {
                     let frame = into_bytes(frame);
                     let bytes = frame.data_ref().map_or(0, Bytes::len);
+                    if let Err(too_large) = self.cap.take(bytes) {
+                        self.rest = None;
+                        self.first.push_back(Err(too_large.of(handle)));
+                        break;
+                    }
                     handle.add_bytes(bytes);
                     self.bytes += bytes;
                     self.first.push_back(Ok(frame));

@@ -1,15 +1,19 @@
 //! What an error of the client shows.
 
 use super::status::{refused_by_socks, refused_tunnel};
-use crate::outcome::{Evidence, Failure, Outcome, Phase, Seen, causes};
+use crate::outcome::{Evidence, Failure, Outcome, Phase, Seen, WireBytes, causes};
 use std::error::Error;
 use std::time::SystemTime;
 
-/// Evidence of an error: by the [`Failure`] in its source chain; without one nothing is proven.
-pub(super) fn error(error: &(dyn Error + 'static), now: SystemTime) -> Evidence {
-    match causes(error).find_map(|cause| cause.downcast_ref()) {
-        Some(found) => failure(found, now),
-        _ => Evidence::of(Outcome::Interrupted { phase: Phase::Head }).seen(Seen::Unknown),
+/// Evidence of an error, and what the attempt has cost on the wire: by the [`Failure`] in its source chain; without one
+/// nothing is proven.
+pub(super) fn error(error: &(dyn Error + 'static), now: SystemTime) -> (Evidence, WireBytes) {
+    match causes(error).find_map(|cause| cause.downcast_ref::<Failure>()) {
+        Some(found) => (failure(found, now), found.wire()),
+        None => {
+            let unknown = Evidence::of(Outcome::Interrupted { phase: Phase::Head }).seen(Seen::Unknown);
+            (unknown, WireBytes::default())
+        }
     }
 }
 

@@ -1,12 +1,15 @@
 //! One attempt, from the request to the answer's head.
 
 use super::EgressBody;
+use super::cap::Cap;
+use super::collect::Collect;
 use super::drain::{self, Drain, First};
 use super::layer::{Limits, Terms};
 use super::service::own;
+use super::watch::Watch;
 use super::{failure, status};
 use crate::error::{BoxError, Error, LeaseError};
-use crate::outcome::{Connection, Failure, Phase, Seen};
+use crate::outcome::{Connection, Evidence, Failure, Phase, Seen};
 use crate::scheduler::LeaseHandle;
 use http::Response;
 use http::header::RETRY_AFTER;
@@ -17,7 +20,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use tokio::time::Sleep;
 
 /// The future of [`Classify`](super::Classify).
@@ -30,7 +33,8 @@ pub struct ClassifyFuture<F, RB> {
     state: State<F, RB>,
 }
 
-/// `Head ─error→ Done`, `Head ─head→ reported ─┬→ Done`, `└refused→ Drain ─read or 100 ms→ Done`
+/// `Head ─error→ Done`, `Head ─head→ reported ─┬→ Done`, `├refused→ Drain ─read or 100 ms→ Done`,
+/// `└good, to be whole→ Collect ─read or broken→ Done`
 #[pin_project(project = StateProj)]
 #[allow(clippy::large_enum_variant, reason = "boxing the client's future would cost an allocation a request")]
 enum State<F, RB> {
@@ -45,14 +49,32 @@ enum State<F, RB> {
         terms: Terms,
     },
     Drain {
+        /// First: the body goes before its lease does.
         page: Drain<RB>,
-        parts: Option<Parts>,
         #[pin]
         timeout: Sleep,
-        handle: LeaseHandle,
-        limits: Limits,
+        head: Option<Answered>,
+    },
+    Collect {
+        page: Collect<RB>,
+        head: Option<Answered>,
     },
     Done,
+}
+
+/// An answer without its body.
+struct Answered {
+    parts: Parts,
+    watch: Watch,
+    idle: Duration,
+}
+
+impl Answered {
+    fn with_body<RB: Body>(self, first: First, rest: Option<RB>, cap: Cap) -> Response<EgressBody<RB>> {
+        let Self { mut parts, watch, idle } = self;
+        parts.extensions.insert(watch.handle.served());
+        Response::from_parts(parts, EgressBody::new(first, rest, cap, watch, idle))
+    }
 }
 
 impl<F, RB> ClassifyFuture<F, RB> {
@@ -85,7 +107,7 @@ where
                 }
                 StateProj::Head { attempt, timeout, handle, tunnelled, terms } => {
                     let answer = ready!(poll_head(attempt, timeout, &terms.limits, cx));
-                    let (handle, mut tunnelled, limits) = (handle.clone(), *tunnelled, terms.limits);
+                    let (handle, limits) = (handle.clone(), terms.limits);
                     let (parts, body) = match answer {
                         Ok(response) => response.into_parts(),
                         Err(error) => {
@@ -93,40 +115,69 @@ where
                             return Poll::Ready(Err(failed(error, &handle)));
                         }
                     };
-                    // A client that does not say what it used was at least told to use a connection of its own.
-                    let over = parts.extensions.get::<Connection>();
-                    let kept = over.map_or_else(|| !handle.route().is_fresh(), Connection::is_kept);
-                    tunnelled |= over.is_some_and(Connection::is_tunnelled);
-                    let carried = status::Carried { tunnelled, kept };
-                    // The clock is read for a date alone.
-                    let dated = parts.headers.contains_key(RETRY_AFTER);
-                    let now = if dated { handle.wall_now() } else { SystemTime::UNIX_EPOCH };
-                    let evidence = status::head(parts.status, &parts.headers, carried, now);
-                    let evidence = terms.rules.judge(&parts, &handle, tunnelled, evidence);
-                    handle.report(evidence);
-                    if !drain::wants(&evidence) || body.is_end_stream() {
+                    let evidence = judge(&parts, &handle, *tunnelled, terms);
+                    let drains = drain::wants(&evidence) && drain::helps(&parts, &body, &handle);
+                    let (cap, idle) = (Cap::of(limits.collect), limits.body_idle);
+                    let head = Answered { parts, watch: Watch::new(handle), idle };
+                    if body.is_end_stream() {
                         state.set(State::Done);
-                        return Poll::Ready(Ok(answered(parts, Some(body), First::new(), handle, limits)));
+                        return Poll::Ready(Ok(head.with_body(First::new(), None, cap)));
+                    } else if limits.collect.is_some() && evidence.outcome.is_ok() {
+                        head.watch.handle.set_collecting(true);
+                        let page = Collect::new(body, cap, idle);
+                        state.set(State::Collect { page, head: Some(head) });
+                    } else if drains {
+                        let timeout = tokio::time::sleep(drain::MAX_WAIT);
+                        state.set(State::Drain { page: Drain::new(body, cap), timeout, head: Some(head) });
+                    } else {
+                        state.set(State::Done);
+                        return Poll::Ready(Ok(head.with_body(First::new(), Some(body), cap)));
                     }
-                    let (page, parts) = (Drain::new(body), Some(parts));
-                    let timeout = tokio::time::sleep(drain::MAX_WAIT);
-                    state.set(State::Drain { page, parts, timeout, handle, limits });
                 }
-                StateProj::Drain { page, parts, mut timeout, handle, limits } => {
+                StateProj::Drain { page, mut timeout, head } => {
                     let late = timeout.as_mut().poll(cx).is_ready();
-                    if page.poll(cx, handle).is_pending() && !late {
+                    let answered = head.as_ref().expect(TAKEN_ONCE);
+                    if page.poll(cx, &answered.watch.handle).is_pending() && !late {
                         return Poll::Pending;
                     }
-                    let parts = parts.take().expect("taken once, when the state is left");
-                    let (rest, first) = (page.rest.take(), std::mem::take(&mut page.first));
-                    let response = answered(parts, rest, first, handle.clone(), *limits);
+                    let (first, rest, cap) = page.take();
+                    let response = head.take().expect(TAKEN_ONCE).with_body(first, rest, cap);
                     state.set(State::Done);
                     return Poll::Ready(Ok(response));
+                }
+                StateProj::Collect { page, head } => {
+                    let handle = &head.as_ref().expect(TAKEN_ONCE).watch.handle;
+                    let whole = ready!(page.poll(cx, handle));
+                    handle.set_collecting(false);
+                    let head = head.take().expect(TAKEN_ONCE);
+                    state.set(State::Done);
+                    return Poll::Ready(whole.map(|whole| head.with_body(whole, None, Cap::NONE)));
                 }
                 StateProj::Done => panic!("polled after completion"),
             }
         }
     }
+}
+
+const TAKEN_ONCE: &str = "taken once, when the state is left";
+
+/// What the head shows; reported, and with it what counts the bytes to come.
+fn judge(parts: &Parts, handle: &LeaseHandle, tunnelled: bool, terms: &Terms) -> Evidence {
+    // A client that does not say what it used was at least told to use a connection of its own.
+    let over = parts.extensions.get::<Connection>();
+    let kept = over.map_or_else(|| !handle.route().is_fresh(), Connection::is_kept);
+    let tunnelled = tunnelled || over.is_some_and(Connection::is_tunnelled);
+    let carried = status::Carried { tunnelled, kept };
+    // The clock is read for a date alone.
+    let dated = parts.headers.contains_key(RETRY_AFTER);
+    let now = if dated { handle.wall_now() } else { SystemTime::UNIX_EPOCH };
+    let evidence = status::head(parts.status, &parts.headers, carried, now);
+    let evidence = terms.rules.judge(parts, handle, tunnelled, evidence);
+    if let Some(traffic) = over.and_then(Connection::traffic) {
+        handle.count(traffic.clone());
+    }
+    handle.report(evidence);
+    evidence
 }
 
 /// The client's answer, or its error, or that it took too long.
@@ -161,22 +212,12 @@ fn failed(error: BoxError, handle: &LeaseHandle) -> Error {
     match own(error) {
         Ok(own) => own,
         Err(error) => {
-            let evidence = failure::error(&*error, handle.wall_now());
+            let (evidence, wire) = failure::error(&*error, handle.wall_now());
+            handle.add_wire(wire);
             handle.report(evidence);
             Error::failed(handle.exit(), evidence, error)
         }
     }
-}
-
-fn answered<RB: Body>(
-    mut parts: Parts,
-    rest: Option<RB>,
-    first: First,
-    handle: LeaseHandle,
-    limits: Limits,
-) -> Response<EgressBody<RB>> {
-    parts.extensions.insert(handle.served());
-    Response::from_parts(parts, EgressBody::new(rest, first, handle, limits.body_idle))
 }
 
 impl<F, RB> fmt::Debug for ClassifyFuture<F, RB> {

@@ -26,6 +26,7 @@ pub(super) struct Terms {
 pub(super) struct Limits {
     pub(super) attempt: Duration,
     pub(super) body_idle: Duration,
+    pub(super) collect: Option<u64>,
 }
 
 impl ClassifyLayer {
@@ -49,6 +50,25 @@ impl ClassifyLayer {
         self
     }
 
+    /// Reads the whole body of a good answer before it answers, within the attempt: a body that breaks off, or falls silent
+    /// for the [idle timeout](Self::body_idle_timeout), is then a failed attempt, which the retry layer repeats through
+    /// another exit if the request's method and body allow it. The answer's body is in memory, trailers included, and its
+    /// exit is free again. Without this a body comes as it is read, and what breaks is for the reader to ask for again.
+    ///
+    /// No body may be longer than `max` bytes: one that is ends the request with [`Outcome::TooLarge`](crate::Outcome::TooLarge),
+    /// at once where its length is known before. That charges nobody and is not sent again. Where a decompression layer
+    /// stands below this one, decoded bytes are counted, and a compressed bomb costs the cap and no more. A refusal's page (any
+    /// outcome that is not ok, of a [rule](Self::rule) or the table) is not collected but comes as it is read, and reading it
+    /// ends with an error at the cap.
+    ///
+    /// The [attempt's time](Self::attempt_timeout) ends at the head. From there on a body may take as long as it moves,
+    /// within the request's [deadline](crate::LeaseRequest::deadline), which then covers the body too.
+    #[must_use]
+    pub fn collect(mut self, max: usize) -> Self {
+        self.terms.limits.collect = Some(max as u64);
+        self
+    }
+
     /// Adds a rule of your own. Rules are asked in the order in which they were added, before the
     /// [table](crate::classify); the first opinion counts.
     #[must_use]
@@ -61,7 +81,7 @@ impl ClassifyLayer {
 impl Default for Limits {
     fn default() -> Self {
         let half_a_minute = Duration::from_secs(30);
-        Self { attempt: half_a_minute, body_idle: half_a_minute }
+        Self { attempt: half_a_minute, body_idle: half_a_minute, collect: None }
     }
 }
 

@@ -52,6 +52,8 @@
 //! ```
 
 mod body;
+mod cap;
+mod collect;
 mod drain;
 mod failure;
 mod future;
@@ -61,6 +63,7 @@ mod service;
 mod status;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 pub use body::EgressBody;
 pub use future::ClassifyFuture;

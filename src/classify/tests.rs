@@ -120,7 +120,7 @@ fn a_gateways_status_outside_a_tunnel_proves_nothing() {
 
 #[allow(clippy::needless_pass_by_value, reason = "made to be judged")]
 fn of(failed: Failure) -> Evidence {
-    failure::error(&failed, SystemTime::UNIX_EPOCH)
+    failure::error(&failed, SystemTime::UNIX_EPOCH).0
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn the_failure_is_found_anywhere_below_and_nothing_is_proven_without() {
     let buried = std::io::Error::other(Failure::new(Phase::ExitTcp, Seen::Never));
     let buried = Failure::new(Phase::ExitDns, Seen::Never).because(buried);
     assert_eq!(of(buried).outcome, Outcome::ProxyError { phase: Phase::ExitDns }, "the outermost counts");
-    let unknown = failure::error(&std::io::Error::other("reset"), SystemTime::UNIX_EPOCH);
+    let (unknown, _) = failure::error(&std::io::Error::other("reset"), SystemTime::UNIX_EPOCH);
     assert_eq!(unknown, Evidence::of(Outcome::Interrupted { phase: Phase::Head }).seen(Seen::Unknown));
 }
 

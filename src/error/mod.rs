@@ -25,7 +25,7 @@ pub use lease::{LeaseError, UnusableCounts};
 pub use order::CarriesRefusal;
 
 use crate::exit::ExitId;
-use crate::outcome::{Evidence, Outcome, RetryAfter, causes};
+use crate::outcome::{Evidence, Outcome, RetryAfter, WireBytes, causes};
 use crate::verdict::Why;
 use std::fmt;
 use std::sync::Arc;
@@ -59,11 +59,14 @@ pub struct AttemptRecord {
     pub waited: Duration,
     /// Bytes of its response body that were read.
     pub bytes: u64,
+    /// Bytes between this machine and the exit, heads, tunnel and TLS included, once the attempt has ended. Zero where the
+    /// client does not count them, and for an attempt that ran out of time or was dropped before its answer began.
+    pub wire: WireBytes,
 }
 
 impl AttemptRecord {
     pub(crate) const fn new(exit: ExitId, outcome: Outcome, waited: Duration) -> Self {
-        Self { exit, outcome, waited, bytes: 0 }
+        Self { exit, outcome, waited, bytes: 0, wire: WireBytes::new(0, 0) }
     }
 }
 

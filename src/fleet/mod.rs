@@ -12,7 +12,9 @@ mod waiting;
 pub(crate) use line::Ticket;
 pub use receipt::Release;
 pub(crate) use receipt::{Grant, Refusal, RetryAsk};
-pub use snapshot::{ExitCounts, OriginSnapshot, OriginTotals, PairSnapshot, RefusalCounts, Snapshot};
+pub use snapshot::{
+    ExitCounts, ExitTraffic, OriginSnapshot, OriginTotals, PairSnapshot, RefusalCounts, Snapshot,
+};
 pub(crate) use waiting::{Reached, State, Turn};
 
 pub use crate::pool::{BlockedSpread, Bounds, Event, ExitBlocks, Reason, Receipt, SpreadVerdict};
@@ -22,7 +24,7 @@ use line::Line;
 
 use crate::draw::{Stream, draw};
 use crate::exit::{Exit, ExitId, Gateway, Reuse, Route};
-use crate::outcome::{Evidence, Outcome, Phase};
+use crate::outcome::{Evidence, Outcome, Phase, WireBytes};
 use crate::pool::{BindingIx, Blocked, Choice, Entry, ExitIx, LeaseId, NoExit, OriginIx, Pool, PoolConfig};
 use crate::request::{Freshness, LeaseRequest, Origin, Time};
 use crate::verdict::{Facts, RetryRules, Verdict, Why};
@@ -236,6 +238,12 @@ impl Fleet {
     fn dropped(&mut self, receipt: &Receipt, after: Duration) -> Option<Taken> {
         let weak = Evidence::of(Outcome::Interrupted { phase: Phase::Head });
         if after >= SLOW { self.report(receipt.sent + after, receipt, &weak, None) } else { None }
+    }
+
+    /// Bytes of an attempt on the wire: before its release, or after.
+    #[cold]
+    pub(crate) fn spend(&mut self, receipt: &Receipt, wire: WireBytes) {
+        self.pool.spend(receipt, wire);
     }
 
     /// The body of a lease that was given back at its head has ended well.

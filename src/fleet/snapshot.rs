@@ -2,7 +2,7 @@
 
 use crate::error::UnusableCounts;
 use crate::exit::ExitId;
-use crate::outcome::{Multiplier, OutcomeCounts};
+use crate::outcome::{Multiplier, OutcomeCounts, WireBytes};
 use crate::pool::{BlockedSpread, Pool};
 use crate::request::{Origin, Time};
 use std::time::Duration;
@@ -45,6 +45,12 @@ pub struct Snapshot {
     pub forgotten: OriginTotals,
     /// The hottest pairs, hottest first; at most ten.
     pub hottest: Vec<PairSnapshot>,
+    /// Bytes on the wire through all exits, sessions that are gone included, since the scheduler was built. As far as clients
+    /// count them: an attempt's come in when its lease has ended and its body is over.
+    pub wire: WireBytes,
+    /// The exits that most of them went through, most first; at most ten. A session or token that is gone is only in the
+    /// total.
+    pub busiest: Vec<ExitTraffic>,
     /// Events that no observer was told of, because too many came before the last were.
     pub events_lost: u64,
     /// Refusals by origins that could not be remembered, because the table of pairs was full of pairs that rest.
@@ -53,6 +59,8 @@ pub struct Snapshot {
 
 /// How many of the hottest pairs are told.
 const HOTTEST: usize = 10;
+/// How many of the exits with most bytes are told.
+const BUSIEST: usize = 10;
 
 impl Snapshot {
     pub(super) fn of(pool: &Pool, now: Time) -> Self {
@@ -61,6 +69,7 @@ impl Snapshot {
             origin: facts.name.clone(),
             leases: facts.leases,
             outcomes: facts.counts,
+            wire: facts.wire,
             heat: facts.heat,
             benched: facts.benched,
             spread: facts.spread,
@@ -97,11 +106,22 @@ impl Snapshot {
                 origins: census.gone.origins,
                 leases: census.gone.leases,
                 outcomes: census.gone.counts,
+                wire: census.gone.wire,
             },
+            wire: census.wire,
+            busiest: busiest(pool.exit_bytes().collect(), census.wire),
             hottest: pairs.into_iter().take(HOTTEST).map(pair).collect(),
             ..Self::default()
         }
     }
+}
+
+/// The exits with most bytes, of all that have any.
+fn busiest(mut exits: Vec<(ExitId, WireBytes)>, all: WireBytes) -> Vec<ExitTraffic> {
+    exits.sort_unstable_by(|(a, one), (b, two)| two.total().cmp(&one.total()).then_with(|| a.cmp(b)));
+    let share = |wire: WireBytes| wire.total() as f64 / all.total().max(1) as f64;
+    let told = exits.into_iter().take(BUSIEST);
+    told.map(|(exit, wire)| ExitTraffic { exit, wire, share: share(wire) }).collect()
 }
 
 /// Exits by state.
@@ -155,6 +175,8 @@ pub struct OriginSnapshot {
     pub leases: u64,
     /// Its outcomes.
     pub outcomes: OutcomeCounts,
+    /// Bytes on the wire for it.
+    pub wire: WireBytes,
     /// Recent block rate over all exits, 0 to 1.
     pub heat: f32,
     /// Exits that rest at this origin, or are on trial there.
@@ -175,6 +197,21 @@ pub struct OriginTotals {
     pub leases: u64,
     /// Their outcomes.
     pub outcomes: OutcomeCounts,
+    /// Bytes on the wire for them.
+    pub wire: WireBytes,
+}
+
+/// What one exit has carried.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct ExitTraffic {
+    /// The exit.
+    pub exit: ExitId,
+    /// Bytes on the wire.
+    pub wire: WireBytes,
+    /// Their share of all the fleet's, 0 to 1.
+    pub share: f64,
 }
 
 /// One pair of exit and origin.

@@ -1,11 +1,13 @@
 //! A snapshot as a table for people.
 
 use super::{OriginSnapshot, OriginTotals, Snapshot};
-use crate::outcome::{Multiplier, OutcomeCounts};
+use crate::outcome::{Multiplier, OutcomeCounts, WireBytes};
 use std::fmt;
 
 /// How many origins have a row of their own; the rest share one.
 const ROWS: usize = 32;
+/// How many of the exits with most bytes have one.
+const BUSIEST: usize = 3;
 
 impl fmt::Display for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -26,6 +28,14 @@ impl fmt::Display for Snapshot {
             row(f, "  alarm", "until that has been healthy three times in a row")?;
         }
         row(f, "outcomes", Outcomes(&self.outcomes))?;
+        if self.wire.total() > 0 {
+            let WireBytes { sent, received } = self.wire;
+            row(f, "bytes on the wire", format_args!("{} sent, {} received", Size(sent), Size(received)))?;
+        }
+        for exit in self.busiest.iter().take(BUSIEST) {
+            let (size, share) = (Size(exit.wire.total()), 100.0 * exit.share);
+            row(f, "  most through", format_args!("{}: {size}, {share:.0} %", exit.exit))?;
+        }
         self.origins(f)?;
         for pair in &self.hottest {
             let text = format_args!("{:.2} {} at {}", pair.heat, pair.exit, pair.origin);
@@ -68,7 +78,8 @@ impl Snapshot {
         let others = self.origins.iter().skip(ROWS).fold(self.forgotten, |sum, origin| {
             let mut outcomes = sum.outcomes;
             outcomes += origin.outcomes;
-            OriginTotals { origins: sum.origins + 1, leases: sum.leases + origin.leases, outcomes }
+            let (leases, wire) = (sum.leases + origin.leases, sum.wire + origin.wire);
+            OriginTotals { origins: sum.origins + 1, leases, outcomes, wire }
         });
         if others.origins == 0 {
             return Ok(());
@@ -96,6 +107,21 @@ impl fmt::Display for OriginRow<'_> {
             write!(f, "; {} resting", origin.benched)?;
         }
         Ok(())
+    }
+}
+
+/// Bytes in decimal units, as providers bill them.
+struct Size(u64);
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.0 as f64;
+        match self.0 {
+            0..1_000 => write!(f, "{} B", self.0),
+            1_000..1_000_000 => write!(f, "{:.1} kB", bytes / 1e3),
+            1_000_000..1_000_000_000 => write!(f, "{:.1} MB", bytes / 1e6),
+            _ => write!(f, "{:.2} GB", bytes / 1e9),
+        }
     }
 }
 

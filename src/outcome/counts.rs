@@ -26,6 +26,8 @@ pub struct OutcomeCounts {
     pub target_unreachable: u64,
     /// The origin failed.
     pub origin_error: u64,
+    /// The answer was longer than may be collected.
+    pub too_large: u64,
     /// The exchange broke off.
     pub interrupted: u64,
     /// The request was wrong.
@@ -44,6 +46,7 @@ impl OutcomeCounts {
             Outcome::TargetDenied => &mut self.target_denied,
             Outcome::TargetUnreachable => &mut self.target_unreachable,
             Outcome::OriginError { .. } => &mut self.origin_error,
+            Outcome::TooLarge { .. } => &mut self.too_large,
             Outcome::Interrupted { .. } => &mut self.interrupted,
             Outcome::Fatal => &mut self.fatal,
         }
@@ -51,7 +54,7 @@ impl OutcomeCounts {
 
     /// Each count with its outcome's name, in a fixed order.
     #[must_use]
-    pub const fn named(&self) -> [(&'static str, u64); 11] {
+    pub const fn named(&self) -> [(&'static str, u64); 12] {
         [
             ("ok", self.ok),
             ("rate_limited", self.rate_limited),
@@ -62,12 +65,13 @@ impl OutcomeCounts {
             ("target_denied", self.target_denied),
             ("target_unreachable", self.target_unreachable),
             ("origin_error", self.origin_error),
+            ("too_large", self.too_large),
             ("interrupted", self.interrupted),
             ("fatal", self.fatal),
         ]
     }
 
-    fn all(&mut self) -> [&mut u64; 11] {
+    fn all(&mut self) -> [&mut u64; 12] {
         [
             &mut self.ok,
             &mut self.rate_limited,
@@ -78,6 +82,7 @@ impl OutcomeCounts {
             &mut self.target_denied,
             &mut self.target_unreachable,
             &mut self.origin_error,
+            &mut self.too_large,
             &mut self.interrupted,
             &mut self.fatal,
         ]

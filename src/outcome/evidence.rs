@@ -38,7 +38,10 @@ impl Evidence {
     #[must_use]
     pub const fn of(outcome: Outcome) -> Self {
         let (seen, retry_after) = match outcome {
-            Outcome::Ok | Outcome::Blocked { .. } | Outcome::OriginError { .. } => (Seen::Seen, None),
+            Outcome::Ok
+            | Outcome::Blocked { .. }
+            | Outcome::OriginError { .. }
+            | Outcome::TooLarge { .. } => (Seen::Seen, None),
             Outcome::RateLimited { retry_after } => (Seen::Seen, retry_after),
             Outcome::GatewayOverloaded { retry_after, .. } => (Seen::Unknown, retry_after),
             _ => (Seen::Unknown, None),

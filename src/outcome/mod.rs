@@ -80,6 +80,12 @@ pub enum Outcome {
         /// Its status.
         status: StatusCode,
     },
+    /// The answer's body is longer than may be collected
+    /// ([`ClassifyLayer::collect`](crate::ClassifyLayer::collect)): no other exit has a shorter one.
+    TooLarge {
+        /// How many bytes it may have.
+        cap: u64,
+    },
     /// The exchange broke off; whether the origin acted on the request may be unknown.
     Interrupted {
         /// Where it broke.
@@ -165,7 +171,7 @@ impl Outcome {
             Self::AuthError { .. } => FailureDomain::Credential,
             Self::TargetDenied => FailureDomain::ProviderTarget,
             Self::TargetUnreachable => FailureDomain::Target,
-            Self::OriginError { .. } => FailureDomain::Origin,
+            Self::OriginError { .. } | Self::TooLarge { .. } => FailureDomain::Origin,
             Self::Fatal => FailureDomain::Request,
         }
     }
@@ -190,6 +196,7 @@ impl Outcome {
             | Self::AuthError { .. }
             | Self::TargetDenied
             | Self::TargetUnreachable
+            | Self::TooLarge { .. }
             | Self::Fatal => None,
         }
     }
@@ -207,6 +214,7 @@ impl Outcome {
             Self::TargetDenied => "target_denied",
             Self::TargetUnreachable => "target_unreachable",
             Self::OriginError { .. } => "origin_error",
+            Self::TooLarge { .. } => "too_large",
             Self::Interrupted { .. } => "interrupted",
             Self::Fatal => "fatal",
         }
@@ -231,6 +239,7 @@ impl serde::Serialize for Outcome {
             }
             Self::AuthError { reason } => map.serialize_entry("reason", reason)?,
             Self::OriginError { status } => map.serialize_entry("status", &status.as_u16())?,
+            Self::TooLarge { cap } => map.serialize_entry("cap", cap)?,
             Self::Ok | Self::TargetDenied | Self::TargetUnreachable | Self::Fatal => {}
         }
         map.end()
@@ -243,6 +252,7 @@ impl fmt::Display for Outcome {
         match self {
             Self::ProxyError { phase } | Self::Interrupted { phase } => write!(f, " ({phase})"),
             Self::OriginError { status } => write!(f, " ({})", status.as_u16()),
+            Self::TooLarge { cap } => write!(f, " (over {cap} bytes)"),
             _ => Ok(()),
         }
     }

@@ -7,7 +7,7 @@ use super::origins::Gone;
 use super::parents::{Kind, Parent};
 use super::spread::BlockedSpread;
 use crate::exit::ExitId;
-use crate::outcome::OutcomeCounts;
+use crate::outcome::{OutcomeCounts, WireBytes};
 use crate::request::{Origin, Time};
 use std::time::Duration;
 
@@ -25,12 +25,14 @@ pub(crate) struct Census {
     pub(crate) uncooled: u64,
     pub(crate) outcomes: OutcomeCounts,
     pub(crate) gone: Gone,
+    pub(crate) wire: WireBytes,
 }
 
 pub(crate) struct OriginFacts<'a> {
     pub(crate) name: &'a Origin,
     pub(crate) leases: u64,
     pub(crate) counts: OutcomeCounts,
+    pub(crate) wire: WireBytes,
     pub(crate) heat: f32,
     pub(crate) benched: u32,
     pub(crate) spread: Option<BlockedSpread>,
@@ -62,6 +64,7 @@ impl Pool {
             uncooled: self.uncooled,
             outcomes: self.origins.total(),
             gone: self.origins.gone(),
+            wire: self.wire,
         }
     }
 
@@ -78,10 +81,17 @@ impl Pool {
             name: &record.name,
             leases: record.leases,
             counts: record.counts,
+            wire: record.wire,
             heat: record.heat.prior(now),
             benched: record.benched.len(),
             spread: self.spreads.figure(record.spread, now),
         })
+    }
+
+    /// What each exit that has carried something has carried.
+    pub(crate) fn exit_bytes(&self) -> impl Iterator<Item = (ExitId, WireBytes)> {
+        let all = self.exits.fixed.iter().chain(self.exits.minted.iter());
+        all.filter(|record| record.wire.total() > 0).map(|record| (record.id(), record.wire))
     }
 
     pub(crate) fn pair_facts(&self, now: Time) -> impl Iterator<Item = PairFacts<'_>> {

@@ -3,6 +3,7 @@
 use super::gate::Gate;
 use super::ix::{BindingIx, GatewayIx, OriginIx, ParentIx};
 use crate::exit::{Exit, ExitId, Session};
+use crate::outcome::WireBytes;
 use crate::request::Time;
 use std::time::Duration;
 
@@ -64,6 +65,8 @@ pub(crate) struct ExitRecord {
     pub(super) accepted: Option<Time>,
     pub(super) gate: Gate,
     pub(super) in_flight: u32,
+    /// What it has carried; a new token begins at zero.
+    pub(super) wire: WireBytes,
     /// How many bindings hold it.
     pub(super) bound: u32,
     /// The binding that holds it alone, and until when.
@@ -94,6 +97,7 @@ impl ExitRecord {
             accepted: None,
             gate: Gate::OPEN,
             in_flight: 0,
+            wire: WireBytes::new(0, 0),
             bound: 0,
             owner: None,
             faults: 0.0,

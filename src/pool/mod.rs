@@ -62,6 +62,7 @@ use crate::draw::mix;
 #[cfg(test)]
 use crate::exit::ExitId;
 use crate::exit::{Exit, Gateway, Reuse, Route};
+use crate::outcome::WireBytes;
 use crate::request::{Origin, Time};
 use crate::verdict::Rest;
 use std::collections::BTreeSet;
@@ -102,6 +103,8 @@ pub(crate) struct Pool {
     in_use: u32,
     /// Refusals that no pair could be made for.
     uncooled: u64,
+    /// Bytes on the wire through all exits there ever were: minted ones and old tokens take theirs along.
+    wire: WireBytes,
 }
 
 /// How a lease enters.
@@ -153,6 +156,7 @@ impl Pool {
             picks: 0,
             in_use: 0,
             uncooled: 0,
+            wire: WireBytes::default(),
         }
     }
 
@@ -267,6 +271,16 @@ impl Pool {
         if let Some(record) = self.origins.get_mut(origin) {
             record.works(receipt.sent);
         }
+    }
+
+    /// Bytes of an attempt on the wire. Its exit and its origin may be gone.
+    pub(crate) fn spend(&mut self, receipt: &Receipt, wire: WireBytes) {
+        let (exit, origin) = receipt.at;
+        self.wire += wire;
+        if let Some(record) = self.exits.get_mut(exit).filter(|record| record.id() == receipt.exit) {
+            record.wire += wire;
+        }
+        self.origins.spend(origin, wire);
     }
 
     /// A minted exit goes when nothing holds it and nothing rides it.

@@ -5,7 +5,7 @@ use super::heat::Heat;
 use super::ix::{ExitIx, GatewayIx, OriginIx, SpreadIx};
 use super::slab::Slab;
 use crate::draw;
-use crate::outcome::OutcomeCounts;
+use crate::outcome::{OutcomeCounts, WireBytes};
 use crate::request::{Origin, Time};
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
@@ -32,6 +32,7 @@ pub(crate) struct OriginRecord {
     /// Leases given for it.
     pub(crate) leases: u64,
     pub(crate) counts: OutcomeCounts,
+    pub(crate) wire: WireBytes,
     /// Over all exits: the prior of each pair.
     pub(super) heat: Heat,
     /// The same for each gateway's exits alone: the prior of theirs. Empty until one has been used.
@@ -74,6 +75,7 @@ pub(crate) struct Gone {
     pub(crate) origins: u64,
     pub(crate) leases: u64,
     pub(crate) counts: OutcomeCounts,
+    pub(crate) wire: WireBytes,
 }
 
 pub(crate) struct Origins {
@@ -111,12 +113,14 @@ impl Origins {
             self.gone.origins += 1;
             self.gone.leases += gone.leases;
             self.gone.counts += gone.counts;
+            self.gone.wire += gone.wire;
         }
         let record = OriginRecord {
             name: name.to_kept(),
             hash: draw::text(name.as_str()),
             leases: 0,
             counts: OutcomeCounts::default(),
+            wire: WireBytes::default(),
             heat: Heat::COLD,
             gateways: Vec::new(),
             spread: None,
@@ -139,6 +143,14 @@ impl Origins {
 
     pub(super) fn get_mut(&mut self, ix: OriginIx) -> Option<&mut OriginRecord> {
         self.slab.get_mut(ix.0)
+    }
+
+    /// Bytes on the wire to and from an origin, which may have been forgotten.
+    pub(super) fn spend(&mut self, ix: OriginIx, wire: WireBytes) {
+        match self.slab.get_mut(ix.0) {
+            Some(record) => record.wire += wire,
+            None => self.gone.wire += wire,
+        }
     }
 
     /// Outcomes of all origins there ever were.

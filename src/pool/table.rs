@@ -7,6 +7,7 @@ use super::ring::Ring;
 use super::slab::Slab;
 use crate::draw::{mix, text};
 use crate::exit::{Exit, ExitId, Gateway, Route, Session};
+use crate::outcome::WireBytes;
 use std::collections::BTreeMap;
 
 pub(super) struct ExitTable {
@@ -212,7 +213,7 @@ impl ExitTable {
         let count = self.tokens.take();
         let exit = self.gateways[gateway.index()].exit(&session, count);
         if let Some(record) = self.get_mut(ix) {
-            record.count = count;
+            (record.count, record.wire) = (count, WireBytes::default());
             record.source = Source::Slot { gateway, rider, generation };
             let old = std::mem::replace(&mut record.exit, exit);
             self.give_up([old]);

@@ -1,4 +1,4 @@
-//! A request body that can be sent again if it is small and in memory.
+//! A request body that can be sent again if it is small.
 
 use crate::body::into_bytes;
 use crate::error::BoxError;
@@ -18,9 +18,10 @@ const MAX_FRAMES: usize = 1024;
 /// Nothing is read ahead and nothing is copied: frames are kept by reference as they pass, up to the cap and 1,024 of them. So
 ///
 /// - an empty body can always be sent again;
-/// - one that is in memory can, once it has passed as a whole and fits under the cap;
 /// - any body can, as long as nobody has asked it for a frame: an attempt that never reached the origin costs nothing;
-/// - a larger or a streaming one is sent once.
+/// - one that fits under the cap can, in memory or streaming, trailers included. Of one that is half sent the next attempt
+///   gets what was kept, and goes on with the rest;
+/// - a larger one is sent once: as soon as more than the cap has passed, nothing is kept.
 ///
 /// A clone that is polled after a later clone was gets an error, never another's bytes.
 pub struct ReplayBody<B>(Option<Part<B>>);
@@ -39,12 +40,19 @@ struct Shared<B> {
     kept: Vec<Frame<Bytes>>,
     bytes: usize,
     cap: usize,
-    /// Somebody has asked for a frame.
-    begun: bool,
+    /// It said at first how long it is. What did not does not later either, so that all attempts are framed alike.
+    sized: bool,
     /// A frame went by that was not kept, or the body broke.
     gone: bool,
     /// The latest attempt that was polled.
     turn: u32,
+}
+
+impl<B> Part<B> {
+    /// The body has gone with an attempt before: it is no empty one.
+    const fn is_too_late(&self, shared: &Shared<B>) -> bool {
+        self.turn > shared.turn && shared.gone
+    }
 }
 
 impl<B: Body> ReplayBody<B> {
@@ -57,18 +65,27 @@ impl<B: Body> ReplayBody<B> {
         // What says that it will not fit is not even begun to be kept.
         let gone = body.size_hint().lower() > cap as u64;
         let cap = if gone { 0 } else { cap };
+        let sized = body.size_hint().exact().is_some();
         let (inner, kept) = (Some(Box::pin(body)), Vec::new());
-        let shared = Shared { inner, kept, bytes: 0, cap, begun: false, gone: false, turn: 0 };
+        let shared = Shared { inner, kept, bytes: 0, cap, sized, gone: false, turn: 0 };
         Self(Some(Part { shared: Arc::new(Mutex::new(shared)), at: 0, turn: 0 }))
     }
 
     /// Whether a clone would be the whole body.
     #[must_use]
     pub fn is_replayable(&self) -> bool {
-        self.0.as_ref().is_none_or(|part| {
-            let shared = lock(&part.shared);
-            !shared.begun || (shared.inner.is_none() && !shared.gone)
-        })
+        self.0.as_ref().is_none_or(|part| !lock(&part.shared).gone)
+    }
+
+    /// The attempt before this one is over: what may still be sending for it gets nothing more, so that it cannot run over the
+    /// cap while this one waits.
+    pub(super) fn claim(&self) {
+        if let Some(part) = &self.0 {
+            let mut shared = lock(&part.shared);
+            if !shared.gone {
+                shared.turn = shared.turn.max(part.turn);
+            }
+        }
     }
 }
 
@@ -95,13 +112,13 @@ where
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let Some(part) = &mut self.get_mut().0 else { return Poll::Ready(None) };
+        let this = self.get_mut();
+        let Some(part) = &mut this.0 else { return Poll::Ready(None) };
         let mut shared = lock(&part.shared);
         if part.turn < shared.turn {
             return Poll::Ready(Some(Err("the body has gone to a later attempt".into())));
         }
-        let first = part.at == 0 && (!shared.begun || part.turn > shared.turn);
-        if first && shared.begun && (shared.gone || shared.inner.is_some()) {
+        if part.is_too_late(&shared) {
             return Poll::Ready(Some(Err("the body was sent already and not kept".into())));
         }
         shared.turn = part.turn;
@@ -113,26 +130,33 @@ where
         if matches!(next, Some(Ok(_))) && !shared.gone {
             part.at += 1;
         }
+        drop(shared);
+        if next.is_none() {
+            this.0 = None;
+        }
         Poll::Ready(next)
     }
 
     fn is_end_stream(&self) -> bool {
         self.0.as_ref().is_none_or(|part| {
             let shared = lock(&part.shared);
-            shared.inner.is_none() && part.at >= shared.kept.len()
+            let ended = shared.inner.is_none() && part.at >= shared.kept.len();
+            ended && shared.sized && !part.is_too_late(&shared)
         })
     }
 
     fn size_hint(&self) -> SizeHint {
         let Some(part) = &self.0 else { return SizeHint::with_exact(0) };
         let shared = lock(&part.shared);
+        if part.is_too_late(&shared) {
+            return SizeHint::default();
+        }
         let left = shared.kept.iter().skip(part.at).filter_map(Frame::data_ref);
         let left: u64 = left.map(|data| data.len() as u64).sum();
-        let Some(inner) = &shared.inner else { return SizeHint::with_exact(left) };
-        let rest = inner.size_hint();
+        let rest = shared.inner.as_ref().map_or_else(|| SizeHint::with_exact(0), |inner| inner.size_hint());
         let mut hint = SizeHint::new();
         hint.set_lower(rest.lower().saturating_add(left));
-        if let Some(upper) = rest.upper() {
+        if let Some(upper) = rest.upper().filter(|_| shared.sized) {
             hint.set_upper(upper.saturating_add(left));
         }
         hint
@@ -145,7 +169,6 @@ where
     B::Error: Into<BoxError>,
 {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        self.begun = true;
         let Some(inner) = &mut self.inner else { return Poll::Ready(None) };
         let next = std::task::ready!(inner.as_mut().poll_frame(cx));
         let ended = inner.is_end_stream();

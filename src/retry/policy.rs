@@ -63,6 +63,7 @@ where
                     let parked = Error::refused(LeaseError::DeadlinePassed);
                     attempt.keep(std::mem::replace(error, parked));
                 }
+                request.body().claim();
                 attempt.carry(request.extensions_mut());
                 Some(tokio::time::sleep(delay))
             }

@@ -92,12 +92,71 @@ async fn empty_frames_are_not_kept_without_bound() {
 }
 
 #[tokio::test]
-async fn a_body_that_broke_off_half_way_is_gone() {
-    let mut sent = ReplayBody::new(stream(&["price", "=42"]), 64);
+async fn of_a_half_sent_body_the_next_attempt_gets_what_was_kept_and_then_the_rest() {
+    let mut sent = ReplayBody::new(stream(&["price", "=", "42"]), 64);
+    let (mut again, third) = (sent.clone(), sent.clone().clone());
+    assert_eq!(sent.frame().await.unwrap().unwrap().into_data().unwrap(), "price");
+    assert!(again.is_replayable());
+    assert_eq!(again.frame().await.unwrap().unwrap().into_data().unwrap(), "price");
+    assert!(sent.frame().await.unwrap().is_err(), "what is still being sent does not take the rest away");
+    assert_eq!(again.frame().await.unwrap().unwrap().into_data().unwrap(), "=");
+    assert_eq!(read(third).await, "price=42");
+
+    // Over the cap it is whole once more, and then gone.
+    let mut sent = ReplayBody::new(stream(&["price", "=42"]), 7);
+    let (again, third) = (sent.clone(), sent.clone().clone());
+    assert_eq!(sent.frame().await.unwrap().unwrap().into_data().unwrap(), "price");
+    assert_eq!(read(again).await, "price=42");
+    assert!(!third.is_replayable());
+    assert!(!third.is_end_stream() && third.size_hint().exact().is_none(), "it is not empty, but gone");
+    third.collect().await.unwrap_err();
+
+    // What is still being sent cannot take the body over the cap once the next attempt has claimed it.
+    let mut sent = ReplayBody::new(stream(&["price", "=42"]), 7);
     let again = sent.clone();
     assert_eq!(sent.frame().await.unwrap().unwrap().into_data().unwrap(), "price");
+    again.claim();
+    assert!(sent.frame().await.unwrap().is_err());
+    assert_eq!(read(again).await, "price=42");
+}
+
+#[tokio::test]
+async fn what_did_not_say_its_length_does_not_the_second_time_either() {
+    for data in [&["price", "=42"][..], &[]] {
+        let sent = ReplayBody::new(stream(data), 64);
+        let again = sent.clone();
+        assert_eq!((sent.is_end_stream(), sent.size_hint().exact()), (false, None));
+        assert_eq!(read(sent).await, data.concat());
+        assert_eq!((again.is_end_stream(), again.size_hint().exact()), (false, None));
+        assert_eq!(read(again).await, data.concat());
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_is_gone() {
+    let sent = ReplayBody::new(Breaks::default(), 64);
+    let again = sent.clone();
+    sent.collect().await.unwrap_err();
     assert!(!again.is_replayable());
     again.collect().await.unwrap_err();
+}
+
+/// Breaks after its first frame.
+#[derive(Default)]
+struct Breaks(bool);
+
+impl Body for Breaks {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
+        let first = !std::mem::replace(&mut self.0, true);
+        let broken = || Err(std::io::Error::other("the disk is gone"));
+        Poll::Ready(Some(if first { Ok(Frame::data(Bytes::from_static(b"price"))) } else { broken() }))
+    }
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use super::sync::{AtomicBool, Mutex, Ordering, lock};
 use super::{Receipt, Scheduler};
 use crate::error::{AttemptRecord, Error};
 use crate::fleet::RetryAsk;
-use crate::outcome::Evidence;
+use crate::outcome::{Evidence, WireBytes};
 use crate::request::{LeaseRequest, Time};
 use crate::verdict::{Verdict, Why};
 use http::Extensions;
@@ -154,9 +154,10 @@ impl Attempt {
         newest
     }
 
-    pub(super) fn settle_bytes(&self, place: u32, bytes: u64) {
+    /// An attempt has ended: what it has cost so far.
+    pub(super) fn settle(&self, place: u32, bytes: u64, wire: WireBytes) {
         if let Some(record) = lock(&self.0.state).record(place) {
-            record.bytes = bytes;
+            (record.bytes, record.wire) = (bytes, wire);
         }
     }
 

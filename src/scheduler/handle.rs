@@ -5,7 +5,7 @@ use super::sync::{AtomicU32, Ordering};
 use super::{Reason, Receipt, Served};
 use crate::exit::{ExitId, Route};
 use crate::fleet::SLOW;
-use crate::outcome::{Evidence, Outcome, Phase, Seen};
+use crate::outcome::{Evidence, Outcome, Phase, Seen, Traffic, WireBytes};
 use crate::request::Origin;
 use std::fmt;
 use std::sync::Arc;
@@ -25,6 +25,19 @@ pub(super) fn share(held: Held, to_body_end: bool) -> (Hold, LeaseHandle) {
     (Hold(Arc::clone(&shared)), LeaseHandle(shared))
 }
 
+/// A body that broke.
+const BROKEN: Evidence = Evidence::of(Outcome::Interrupted { phase: Phase::Body }).seen(Seen::Seen);
+
+fn broken(before: Evidence) -> Option<Evidence> {
+    amended(before, BROKEN)
+}
+
+/// What a body shows after its head was reported. Only a success is taken back: a refusal says more than its page.
+fn amended(before: Evidence, shown: Evidence) -> Option<Evidence> {
+    let shown = shown.login_accepted(before.login_accepted).retry_after(before.retry_after);
+    before.outcome.is_ok().then_some(shown)
+}
+
 impl Shared {
     /// Reports an attempt that was broken off from outside, unless it was never begun or has said what it showed. As with a
     /// caller who goes away, that is the exit's fault only if it had kept the request waiting for long.
@@ -32,7 +45,12 @@ impl Shared {
         if self.held.started.load(Ordering::Acquire) {
             let outcome = Outcome::Interrupted { phase: Phase::Head };
             let evidence = Evidence::of(outcome).seen(Seen::Unknown).blameless(self.held.age() < SLOW);
-            self.held.report_with(|before| before.is_none().then_some(evidence));
+            let collecting = self.held.collecting.load(Ordering::Acquire);
+            self.held.report_with(|before| match before {
+                None => Some(evidence),
+                // A body that falls silent has a time limit of its own: this one was only longer than there is time.
+                Some(before) => Some(broken(before)?.blameless(true)).filter(|_| collecting),
+            });
         }
     }
 }
@@ -111,14 +129,24 @@ impl LeaseHandle {
     /// The body broke after the head was reported. Only a success is taken back: a refusal says more than the broken page
     /// that came with it.
     pub(crate) fn report_broken_body(&self) -> Evidence {
-        let outcome = Outcome::Interrupted { phase: Phase::Body };
-        let broken = Evidence::of(outcome).seen(Seen::Seen);
-        self.0.held.report_with(|before| {
-            before
-                .filter(|before| before.outcome.is_ok())
-                .map(|before| broken.login_accepted(before.login_accepted).retry_after(before.retry_after))
-        });
-        broken
+        self.0.held.report_with(|before| broken(before?));
+        BROKEN
+    }
+
+    /// The body is longer than may be collected. As with a broken one.
+    pub(crate) fn report_too_large(&self, cap: u64) -> Evidence {
+        let too_large = Evidence::of(Outcome::TooLarge { cap });
+        self.0.held.report_with(|before| amended(before?, too_large));
+        too_large
+    }
+
+    /// Whether the answer is to come up whole, and is being read: an attempt that is broken off then breaks in its body.
+    pub(crate) fn is_collecting(&self) -> bool {
+        self.0.held.collecting.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_collecting(&self, collecting: bool) {
+        self.0.held.collecting.store(collecting, Ordering::Release);
     }
 
     /// See [`Shared::break_off`].
@@ -130,11 +158,22 @@ impl LeaseHandle {
         self.0.held.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
+    /// Adds bytes that the attempt has cost on the wire, for a client of your own that counts them itself and can say so
+    /// neither beside an answer ([`Connection::counted_by`](crate::outcome::Connection::counted_by)) nor in an error
+    /// ([`Failure::after`](crate::outcome::Failure::after)). At any time: what is added after the lease has ended counts too.
+    pub fn add_wire(&self, wire: WireBytes) {
+        self.0.held.add_wire(wire);
+    }
+
+    /// The answer has begun: what counts its bytes on the wire until it has been read.
+    pub(crate) fn count(&self, traffic: Traffic) {
+        self.0.held.count(traffic);
+    }
+
     /// The body is over: ended, broken off or dropped. A lease that lasts until then settles when it ends.
     pub(crate) fn settle(&self) {
         if !self.0.to_body_end {
-            self.0.held.settle_bytes();
-            self.0.held.settle_end();
+            self.0.held.settle_late();
         }
     }
 

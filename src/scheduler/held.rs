@@ -1,16 +1,17 @@
 //! What a lease is made of, whoever owns it.
 
+use super::spent::Spent;
 use super::sync::{AtomicBool, AtomicU64, Mutex, Ordering, get_mut, lock};
 use super::{Attempt, Reason, Receipt, Release, Scheduler};
 use crate::exit::Route;
 use crate::fleet::{Grant, Taken};
-use crate::outcome::Evidence;
+use crate::outcome::{Evidence, Traffic, WireBytes};
 use crate::request::Origin;
 use std::time::{Duration, SystemTime};
 
 /// A granted lease. It does not know when it ends: its owner releases it exactly once.
 ///
-/// Locks are taken in this order: `last`, then the attempt slot's, then the scheduler's.
+/// Locks are taken in this order: `said`, then the attempt slot's, then the scheduler's.
 pub(super) struct Held {
     pub(super) scheduler: Scheduler,
     pub(super) receipt: Receipt,
@@ -22,8 +23,17 @@ pub(super) struct Held {
     pub(super) attempt: Option<Attempt>,
     /// Whether the request was handed to the client; a plain caller's counts as handed over.
     pub(super) started: AtomicBool,
+    /// Its answer is to come up whole, and is being read.
+    pub(super) collecting: AtomicBool,
     pub(super) bytes: AtomicU64,
-    last: Mutex<Option<Reported>>,
+    said: Mutex<Said>,
+}
+
+/// What was said of the attempt.
+#[derive(Default)]
+struct Said {
+    last: Option<Reported>,
+    spent: Spent,
 }
 
 #[derive(Clone, Copy)]
@@ -45,19 +55,21 @@ impl Held {
             origin,
             attempt: None,
             started: AtomicBool::new(true),
+            collecting: AtomicBool::new(false),
             bytes: AtomicU64::new(0),
-            last: Mutex::new(None),
+            said: Mutex::default(),
         }
     }
 
     pub(super) fn evidence(&self) -> Option<Evidence> {
-        lock(&self.last).map(|reported| reported.taken.evidence)
+        lock(&self.said).last.map(|reported| reported.taken.evidence)
     }
 
     /// Reports what `judge` makes of the last report. One lock around all of it, so that each report amends the one before.
     pub(super) fn report_with(&self, judge: impl FnOnce(Option<Evidence>) -> Option<Evidence>) {
         let after = {
-            let mut last = lock(&self.last);
+            let mut said = lock(&self.said);
+            let last = &mut said.last;
             let before = last.map(|reported| reported.taken.evidence);
             let Some(evidence) = judge(before) else { return };
             let amends = last.map(|reported| reported.taken);
@@ -78,10 +90,22 @@ impl Held {
         self.report_with(|_| Some(*evidence));
     }
 
-    /// The body is over: its bytes go into the trail.
-    pub(super) fn settle_bytes(&self) {
-        let last = *lock(&self.last);
-        self.settle(last.as_ref());
+    /// The answer has begun: what counts its bytes on the wire until it has been read.
+    pub(super) fn count(&self, traffic: Traffic) {
+        lock(&self.said).spent.count(traffic);
+    }
+
+    /// More bytes on the wire, from whoever counts them.
+    pub(super) fn add_wire(&self, wire: WireBytes) {
+        let mut said = lock(&self.said);
+        if said.spent.add(wire) {
+            self.settle(&mut said, true, false);
+        }
+    }
+
+    /// Bytes on the wire so far.
+    pub(super) fn wire(&self) -> WireBytes {
+        lock(&self.said).spent.so_far()
     }
 
     /// How long ago the lease was given.
@@ -89,23 +113,33 @@ impl Held {
         self.scheduler.now().since(self.receipt.sent)
     }
 
-    /// The body of a lease that ended at the head is over: only now is it known whether the exit did its part.
-    pub(super) fn settle_end(&self) {
-        if self.evidence().is_some_and(|evidence| evidence.is_good_end()) {
-            self.scheduler.ended_well(&self.receipt);
-        }
+    /// The body of a lease that ended at the head is over: only now is it known what it cost, and whether the exit did its
+    /// part.
+    pub(super) fn settle_late(&self) {
+        let mut said = lock(&self.said);
+        let good = said.last.is_some_and(|last| last.taken.evidence.is_good_end());
+        self.settle(&mut said, false, good);
+    }
+
+    /// What has come after the lease's end.
+    fn settle(&self, said: &mut Said, running: bool, good: bool) {
+        let wire = said.spent.end(running);
+        self.note_end(said);
+        self.scheduler.ended(&self.receipt, wire, good);
     }
 
     /// By the layers. A head is no good end of a lease whose body is still to come; at the end its bytes go into the trail.
     pub(super) fn release_shared(&self, at_end: bool) {
         let after = {
-            let mut last = lock(&self.last);
-            if at_end {
-                self.settle(last.as_ref());
+            let mut said = lock(&self.said);
+            let wire = said.spent.end(!at_end);
+            if at_end || wire.total() > 0 {
+                self.note_end(&said);
             }
+            let last = &mut said.last;
             let how = self.ended(last.is_some());
             let evidence = last.as_ref().filter(|_| at_end).map(|last| last.taken.evidence);
-            let (after, taken) = self.scheduler.release(&self.receipt, how, evidence.as_ref());
+            let (after, taken) = self.scheduler.release(&self.receipt, how, evidence.as_ref(), wire);
             // Whoever still has a handle may have a later word, and it amends this one.
             if let Some(taken) = taken {
                 *last = Some(Reported { taken, place: None });
@@ -115,19 +149,22 @@ impl Held {
         self.scheduler.finish(after);
     }
 
-    fn settle(&self, last: Option<&Reported>) {
-        if let (Some(attempt), Some(place)) = (&self.attempt, last.and_then(|last| last.place)) {
-            attempt.settle_bytes(place, self.bytes.load(Ordering::Relaxed));
+    /// The attempt's bytes go into the trail.
+    fn note_end(&self, said: &Said) {
+        if let (Some(attempt), Some(place)) = (&self.attempt, said.last.and_then(|last| last.place)) {
+            attempt.settle(place, self.bytes.load(Ordering::Relaxed), said.spent.so_far());
         }
     }
 
     /// As [`release`](Self::release), where nobody else can look.
     #[inline]
     pub(super) fn release_own(&mut self, how: Option<Release>) {
-        let reported = get_mut(&mut self.last).is_some();
+        let reported = get_mut(&mut self.said).last.is_some();
         let how = how.unwrap_or_else(|| self.ended(reported));
-        let last = get_mut(&mut self.last).as_ref().map(|reported| &reported.taken.evidence);
-        let (after, _) = self.scheduler.release(&self.receipt, how, last);
+        let said = get_mut(&mut self.said);
+        let wire = said.spent.end(false);
+        let last = said.last.as_ref().map(|reported| &reported.taken.evidence);
+        let (after, _) = self.scheduler.release(&self.receipt, how, last, wire);
         self.scheduler.finish(after);
     }
 

@@ -6,7 +6,7 @@ use super::sync::Ordering;
 use super::{Attempt, Reason, Receipt, Release};
 use crate::exit::{ExitId, Route};
 use crate::fleet::RetryAsk;
-use crate::outcome::Evidence;
+use crate::outcome::{Evidence, WireBytes};
 use crate::request::LeaseRequest;
 use crate::verdict::{Verdict, Why};
 use std::fmt;
@@ -69,6 +69,24 @@ impl Lease {
     #[inline]
     pub fn report(&self, evidence: impl Into<Evidence>) {
         self.held().report(&evidence.into());
+    }
+
+    /// Adds bytes that the attempt has cost on the wire, heads, tunnel and TLS included: what a provider bills. They count for
+    /// the exit and the origin when the lease ends; see [`Snapshot::wire`](super::Snapshot::wire).
+    ///
+    /// ```
+    /// use tower_egress::{ExitList, LeaseRequest, Outcome, Scheduler, outcome::WireBytes};
+    ///
+    /// let scheduler = Scheduler::builder().exits(ExitList::parse("203.0.113.7:8080")?).build()?;
+    /// let lease = scheduler.lease(&LeaseRequest::per_request().origin("shop.example"))?;
+    /// lease.report(Outcome::Ok);
+    /// lease.add_wire(WireBytes::new(900, 14_000));
+    /// drop(lease);
+    /// assert_eq!(scheduler.snapshot().wire.total(), 14_900);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn add_wire(&self, wire: WireBytes) {
+        self.held().add_wire(wire);
     }
 
     /// Gives the lease back, saying how it ended.

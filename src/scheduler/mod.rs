@@ -40,6 +40,7 @@ mod operator;
 mod place;
 mod served;
 mod shell;
+mod spent;
 mod state;
 #[cfg_attr(all(test, egress_loom), path = "loom_tests/sync.rs")]
 pub(crate) mod sync;
@@ -61,6 +62,6 @@ pub(crate) use handle::Hold;
 pub(crate) use place::Place;
 
 pub use crate::fleet::{
-    BlockedSpread, Bounds, Event, ExitBlocks, ExitCounts, OriginSnapshot, OriginTotals, PairSnapshot, Reason,
-    Receipt, RefusalCounts, Release, Snapshot, SpreadVerdict,
+    BlockedSpread, Bounds, Event, ExitBlocks, ExitCounts, ExitTraffic, OriginSnapshot, OriginTotals,
+    PairSnapshot, Reason, Receipt, RefusalCounts, Release, Snapshot, SpreadVerdict,
 };

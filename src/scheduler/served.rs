@@ -4,7 +4,7 @@ use super::LeaseHandle;
 use super::sync::Ordering;
 use crate::error::AttemptRecord;
 use crate::exit::ExitId;
-use crate::outcome::{Evidence, Outcome};
+use crate::outcome::{Evidence, Outcome, WireBytes};
 use std::fmt;
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ impl Served {
             Some(attempt) => attempt.records().to_vec(),
             None => {
                 let alone = AttemptRecord::new(self.exit(), self.outcome(), Duration::ZERO);
-                vec![AttemptRecord { bytes: self.bytes(), ..alone }]
+                vec![AttemptRecord { bytes: self.bytes(), wire: self.wire(), ..alone }]
             }
         }
     }
@@ -65,6 +65,14 @@ impl Served {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.0.held().bytes.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of this attempt between this machine and the exit so far, heads, tunnel and TLS included: what a provider bills.
+    /// All of them once the body has ended or is dropped; zero where the client does not count them. Those of the attempts
+    /// before it are in the [trail](Self::trail).
+    #[must_use]
+    pub fn wire(&self) -> WireBytes {
+        self.0.held().wire()
     }
 
     /// Says later what the answer turned out to be ("200, but no price on it"): amends the report of this attempt. Works

@@ -8,7 +8,7 @@ use super::{Acquire, Builder, Lease, Operator, Snapshot, Until};
 use crate::error::LeaseError;
 use crate::exit::Route;
 use crate::fleet::{Fleet, FleetConfig, Receipt, Refusal, Release, RetryAsk, State, Taken};
-use crate::outcome::Evidence;
+use crate::outcome::{Evidence, WireBytes};
 use crate::request::{LeaseRequest, Origin, Time};
 use crate::verdict::Verdict;
 use std::fmt;
@@ -210,8 +210,12 @@ impl Scheduler {
         receipt: &Receipt,
         how: Release,
         evidence: Option<&Evidence>,
+        wire: WireBytes,
     ) -> (After, Option<Taken>) {
         let mut guarded = self.guarded();
+        if wire.total() > 0 {
+            guarded.fleet.spend(receipt, wire);
+        }
         let (waits, taken) = guarded.fleet.release(receipt, how, evidence);
         // What happened is told with the next verb, and what was given up is closed with it: a drop runs no observer.
         let after = waits.then(|| {
@@ -221,8 +225,19 @@ impl Scheduler {
         (After(after), taken)
     }
 
-    pub(super) fn ended_well(&self, receipt: &Receipt) {
-        self.guarded().fleet.ended_well(receipt);
+    /// What has come after a lease's end: bytes on the wire, and whether its body ended well.
+    pub(super) fn ended(&self, receipt: &Receipt, wire: WireBytes, good: bool) {
+        let spent = wire.total() > 0;
+        if !spent && !good {
+            return;
+        }
+        let mut guarded = self.guarded();
+        if spent {
+            guarded.fleet.spend(receipt, wire);
+        }
+        if good {
+            guarded.fleet.ended_well(receipt);
+        }
     }
 
     /// The verdict, and if it stops, when the first exit may serve the request.

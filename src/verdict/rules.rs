@@ -127,7 +127,9 @@ impl RetryRules {
             Outcome::TargetDenied | Outcome::TargetUnreachable if facts.sends < 2 => {
                 (Switch::Exit, self.broken(facts))
             }
-            Outcome::TargetDenied | Outcome::TargetUnreachable => return Err(Why::NoCure),
+            Outcome::TargetDenied | Outcome::TargetUnreachable | Outcome::TooLarge { .. } => {
+                return Err(Why::NoCure);
+            }
         };
         if facts.evidence.seen != Seen::Never && !facts.repeatable {
             return Err(Why::NotRepeatable);

@@ -4,10 +4,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod attempts;
+mod bodies;
 mod cancel;
+mod discarded;
 mod failover;
 mod hints;
 mod jitter;
+mod pages;
 mod placement;
 mod redirects;
 mod repeats;

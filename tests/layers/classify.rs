@@ -134,42 +134,6 @@ async fn a_refusal_is_not_taken_back_by_its_broken_page() {
     }
 }
 
-/// More than is read ahead.
-const LARGE: &str = match std::str::from_utf8(&[b'x'; 20 << 10]) {
-    Ok(text) => text,
-    Err(_) => unreachable!(),
-};
-
-#[tokio::test(start_paused = true)]
-async fn a_small_refused_page_is_read_ahead_and_a_large_one_is_not() {
-    let scheduler = scheduler(1);
-    let small = page(403, [Part::Data("no"), Part::Yield, Part::Data("pe"), Part::Trailers]);
-    let response = answer_of(&scheduler, small).await.unwrap();
-    assert_eq!(scheduler.snapshot().in_flight, 0, "its connection is free already");
-    assert_eq!(response.extensions().get::<Served>().unwrap().bytes(), 4);
-    let whole = response.into_body().collect().await.unwrap();
-    assert!(whole.trailers().is_some());
-    assert_eq!(whole.to_bytes(), "nope");
-
-    let other = crate::support::scheduler(1);
-    let large = page(403, [Part::Data(LARGE), Part::Data(LARGE), Part::Data("end")]);
-    let response = answer_of(&other, large).await.unwrap();
-    assert_eq!(other.snapshot().in_flight, 1);
-    assert_eq!(response.extensions().get::<Served>().unwrap().bytes(), 20 << 10);
-    assert_eq!(response.into_body().collect().await.unwrap().to_bytes().len(), (40 << 10) + 3);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_refused_page_that_stalls_keeps_its_answer_back_for_a_moment_only() {
-    let scheduler = scheduler(1);
-    let start = now();
-    let response = answer_of(&scheduler, page(503, [Part::Data("one"), Part::Stall])).await.unwrap();
-    assert_eq!(now() - start, Duration::from_millis(100));
-    let mut body = response.into_body();
-    assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), "one");
-    assert_eq!(scheduler.snapshot().in_flight, 1);
-}
-
 #[tokio::test(start_paused = true)]
 async fn an_answer_can_be_judged_later() {
     let scheduler = scheduler(2);
@@ -234,56 +198,6 @@ async fn a_body_that_takes_the_whole_budget_does_not_stop_the_clock() {
     tokio::time::advance(Duration::from_secs(31)).await;
     let Poll::Ready(Some(Err(error))) = poll_once(&mut body.frame()).await else { panic!("it is time") };
     assert!(error.to_string().contains("answer body timed out"), "{error}");
-
-    let mut refused = Box::pin(stack(&scheduler, page(403, [Part::Greedy])).oneshot(get(URI)));
-    assert!(poll_once(&mut refused).await.is_pending());
-    tokio::time::advance(Duration::from_millis(101)).await;
-    assert!(poll_once(&mut refused).await.is_ready());
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_answer_whose_page_is_being_read_survives_the_deadline() {
-    let scheduler = scheduler(1);
-    let ask = || LeaseRequest::per_request().deadline(Duration::from_secs(1));
-    let start = now();
-    let slow = || page(503, [Part::Data("one"), Part::Stall]);
-    let late = Step::After(Duration::from_millis(950), Box::new(slow()));
-    let response = stack(&scheduler, late).oneshot(with(Request::get(URI), "", ask())).await.unwrap();
-    assert_eq!((response.status().as_u16(), now() - start), (503, Duration::from_millis(1_050)));
-
-    // What is kept back for another reason is not waited for.
-    let script = Script::new([slow()]);
-    let layers = ServiceBuilder::new().layer(LeaseLayer::new(&scheduler)).layer_fn(Keep);
-    let stack = layers.layer(ClassifyLayer::new()).service(script);
-    let start = now();
-    let error = stack.oneshot(with(Request::get(URI), "", ask())).await.unwrap_err();
-    assert_eq!(now() - start, Duration::from_millis(1_100));
-    assert!(matches!(error.outcome(), Some(Outcome::OriginError { .. })), "{error}");
-}
-
-/// Lets nothing through.
-#[derive(Clone)]
-struct Keep<S>(S);
-
-impl<S: tower::Service<Req>> tower::Service<Req> for Keep<S>
-where
-    S::Future: 'static,
-{
-    type Response = S::Response;
-    type Error = S::Error;
-    type Future = std::pin::Pin<Box<dyn Future<Output = Result<S::Response, S::Error>>>>;
-
-    fn poll_ready(&mut self, cx: &mut std::task::Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.0.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: Req) -> Self::Future {
-        let answer = self.0.call(request);
-        Box::pin(async move {
-            let _kept = answer.await;
-            std::future::pending().await
-        })
-    }
 }
 
 #[tokio::test(start_paused = true)]

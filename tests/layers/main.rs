@@ -4,7 +4,9 @@
 
 mod cancel;
 mod classify;
+mod collected;
 mod composed;
+mod drained;
 mod kept;
 mod lease;
 mod observers;
@@ -19,3 +21,4 @@ mod support;
 mod tower_http;
 mod waiting;
 mod wakes;
+mod wire;

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
-use http_body::{Body, Frame};
+use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, Full};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -15,7 +15,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tower::Service;
 use tower_egress::exit::Route;
-use tower_egress::outcome::{Failure, Phase, Seen};
+use tower_egress::outcome::{Connection, Failure, Phase, Seen};
 use tower_egress::{ExitId, ExitList, LeaseRequest, Scheduler};
 
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -52,7 +52,15 @@ pub(crate) enum Step {
     Greedy,
     /// Waits, then does something else.
     After(Duration, Box<Self>),
+    /// Answers over this connection.
+    Over(Connection, Box<Self>),
 }
+
+/// More than is read ahead.
+pub(crate) const LARGE: &str = match std::str::from_utf8(&[b'x'; 20 << 10]) {
+    Ok(text) => text,
+    Err(_) => unreachable!(),
+};
 
 pub(crate) fn status(status: u16) -> Step {
     Step::Answer(status, &[], Page::default())
@@ -122,6 +130,10 @@ where
                 tokio::time::sleep(wait).await;
                 step = *then;
             }
+            let mut over = None;
+            if let Step::Over(connection, then) = step {
+                (over, step) = (Some(connection), *then);
+            }
             let unsent = matches!(&step, Step::Fail(failure) if failure.seen() == Seen::Never);
             let body = match unsent {
                 true => Bytes::new(),
@@ -131,6 +143,9 @@ where
             match step {
                 Step::Answer(status, headers, page) => {
                     let mut response = Response::new(page);
+                    if let Some(connection) = over {
+                        response.extensions_mut().insert(connection);
+                    }
                     *response.status_mut() = http::StatusCode::from_u16(status).unwrap();
                     for (name, value) in headers {
                         response.headers_mut().append(*name, value.parse().unwrap());
@@ -141,7 +156,7 @@ where
                 Step::Unknown => Err(ClientError(None)),
                 Step::Hang => std::future::pending().await,
                 Step::Greedy => poll_fn(use_up).await,
-                Step::After(..) => unreachable!("unwrapped above"),
+                Step::After(..) | Step::Over(..) => unreachable!("unwrapped above"),
             }
         })
     }
@@ -170,6 +185,10 @@ pub(crate) enum Part {
     Error,
     /// Pending once; wakes itself.
     Yield,
+    /// Pending for so long.
+    Wait(Duration),
+    /// Such a wait that has begun.
+    Until(Pin<Box<tokio::time::Sleep>>),
     /// Pending for ever.
     Stall,
     /// Pending for ever, and uses up the task's budget.
@@ -182,11 +201,17 @@ pub(crate) struct Page {
     parts: VecDeque<Part>,
     /// Says with the last frame that it is the last.
     knows_its_end: bool,
+    /// Says how long it will be at least.
+    least: u64,
 }
 
 impl Page {
     pub(crate) fn of(parts: impl IntoIterator<Item = Part>) -> Self {
-        Self { parts: parts.into_iter().collect(), knows_its_end: true }
+        Self { parts: parts.into_iter().collect(), knows_its_end: true, least: 0 }
+    }
+
+    pub(crate) fn of_at_least(least: u64, parts: impl IntoIterator<Item = Part>) -> Self {
+        Self { least, ..Self::of(parts) }
     }
 }
 
@@ -207,6 +232,21 @@ impl Body for Page {
                 cx.waker().wake_by_ref();
                 Poll::Pending
             }
+            Some(Part::Wait(wait)) => {
+                let mut timer = Box::pin(tokio::time::sleep(wait));
+                if timer.as_mut().poll(cx).is_ready() {
+                    return self.poll_frame(cx);
+                }
+                self.parts.push_front(Part::Until(timer));
+                Poll::Pending
+            }
+            Some(Part::Until(mut timer)) => {
+                if timer.as_mut().poll(cx).is_ready() {
+                    return self.poll_frame(cx);
+                }
+                self.parts.push_front(Part::Until(timer));
+                Poll::Pending
+            }
             Some(Part::Stall) => {
                 self.parts.push_front(Part::Stall);
                 Poll::Pending
@@ -220,6 +260,12 @@ impl Body for Page {
 
     fn is_end_stream(&self) -> bool {
         self.knows_its_end && self.parts.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let mut hint = SizeHint::new();
+        hint.set_lower(self.least);
+        hint
     }
 }
 
