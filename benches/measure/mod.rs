@@ -1,7 +1,8 @@
 //! Nanoseconds, instructions and allocations of a round.
 //!
 //! Instructions and allocations are counted by callgrind, of a child that runs n and then 2n rounds: the difference is the
-//! work alone. With `--gate` nothing is timed, and the bounds on both decide the exit status.
+//! work alone. Instructions are collected in the rounds only: what is made before them, TLS handshakes above all, differs
+//! from run to run. With `--gate` nothing is timed, and the bounds on both decide the exit status.
 
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -12,6 +13,9 @@ pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) make: Box<dyn Fn() -> Round>,
     pub(crate) bounds: Option<Bounds>,
+    /// Over how many rounds it is counted.
+    pub(crate) rounds: u64,
+    pub(crate) timed: bool,
 }
 
 pub(crate) type Round = Box<dyn FnMut()>;
@@ -24,7 +28,7 @@ pub(crate) struct Bounds {
 
 impl Case {
     pub(crate) fn new(name: impl Into<String>, make: impl Fn() -> Round + 'static) -> Self {
-        Self { name: name.into(), make: Box::new(make), bounds: None }
+        Self { name: name.into(), make: Box::new(make), bounds: None, rounds: 10_000, timed: true }
     }
 
     pub(crate) fn within(mut self, instructions: u64, allocations: u64) -> Self {
@@ -46,7 +50,7 @@ pub(crate) fn run(cases: &[Case], holds: impl FnOnce(&[Option<Cost>]) -> bool) -
     if let [mode, case, rounds] = &args[..] {
         if mode == "--rounds" {
             let mut round = (cases[case.parse::<usize>().expect("a case")].make)();
-            (0..rounds.parse::<u64>().expect("a number")).for_each(|_| round());
+            repeat(&mut round, rounds.parse().expect("a number"));
             return ExitCode::SUCCESS;
         }
     }
@@ -62,8 +66,9 @@ fn table(cases: &[Case], gate: bool) -> (Vec<Option<Cost>>, bool) {
     println!("{:<46}{:>10}{:>14}{:>13}", "a round", "ns", "instructions", "allocations");
     let mut within = true;
     let costs = cases.iter().enumerate().map(|(at, case)| {
-        let cost = counted(at);
-        let ns = times.as_ref().map_or_else(|| "-".into(), |times| format!("{:.0}", times[at]));
+        let cost = counted(at, case.rounds);
+        let ns = times.as_ref().and_then(|times| times[at]);
+        let ns = ns.map_or_else(|| "-".into(), |ns| format!("{ns:.0}"));
         let of = |of: fn(&Cost) -> u64| {
             cost.as_ref().map_or_else(|| "no valgrind".into(), |cost| of(cost).to_string())
         };
@@ -82,14 +87,16 @@ fn table(cases: &[Case], gate: bool) -> (Vec<Option<Cost>>, bool) {
     (costs, within)
 }
 
-/// The median of some runs, in nanoseconds a round. The runs of all cases alternate, so that a slow minute hurts all.
-fn time(cases: &[Case]) -> Vec<f64> {
+/// The median of some runs, in nanoseconds a round; `None` of what is not timed. The runs of all cases alternate, so that a
+/// slow minute hurts all.
+fn time(cases: &[Case]) -> Vec<Option<f64>> {
     const RUNS: usize = 9;
     const ROUNDS: u32 = 100_000;
-    let mut rounds: Vec<_> = cases.iter().map(|case| (case.make)()).collect();
+    let mut rounds: Vec<_> = cases.iter().map(|case| case.timed.then(|| (case.make)())).collect();
     let mut runs: Vec<Vec<f64>> = cases.iter().map(|_| Vec::new()).collect();
     for _ in 0..RUNS {
         for (runs, round) in runs.iter_mut().zip(&mut rounds) {
+            let Some(round) = round else { continue };
             #[allow(clippy::disallowed_methods, reason = "a bench reads the clock")]
             let start = Instant::now();
             (0..ROUNDS).for_each(|_| round());
@@ -98,19 +105,24 @@ fn time(cases: &[Case]) -> Vec<f64> {
     }
     let median = |mut runs: Vec<f64>| {
         runs.sort_by(f64::total_cmp);
-        runs[RUNS / 2]
+        runs.get(RUNS / 2).copied()
     };
     runs.into_iter().map(median).collect()
 }
 
+/// The rounds of callgrind's child, which collects nowhere else.
+#[inline(never)]
+fn repeat(round: &mut Round, rounds: u64) {
+    (0..rounds).for_each(|_| round());
+}
+
 /// Of a round; `None` without valgrind.
-fn counted(case: usize) -> Option<Cost> {
-    const ROUNDS: u64 = 10_000;
-    let half = std::thread::spawn(move || callgrind(case, ROUNDS));
-    let (twice, once) = (callgrind(case, 2 * ROUNDS), half.join().ok().flatten());
+fn counted(case: usize, rounds: u64) -> Option<Cost> {
+    let half = std::thread::spawn(move || callgrind(case, rounds));
+    let (twice, once) = (callgrind(case, 2 * rounds), half.join().ok().flatten());
     let (twice, once) = (twice?, once?);
     // What is made once differs a little from run to run: hash tables have seeds.
-    let each = |of: fn(&Cost) -> u64| (of(&twice).saturating_sub(of(&once)) + ROUNDS / 2) / ROUNDS;
+    let each = |of: fn(&Cost) -> u64| (of(&twice).saturating_sub(of(&once)) + rounds / 2) / rounds;
     Some(Cost { instructions: each(|cost| cost.instructions), allocations: each(|cost| cost.allocations) })
 }
 
@@ -119,7 +131,7 @@ fn callgrind(case: usize, rounds: u64) -> Option<Cost> {
     let profile =
         std::env::temp_dir().join(format!("tower-egress-{}-{case}-{rounds}.callgrind", std::process::id()));
     let child = Command::new("valgrind")
-        .args(["--tool=callgrind", "--compress-strings=no"])
+        .args(["--tool=callgrind", "--compress-strings=no", "--toggle-collect=*measure::repeat"])
         .arg(format!("--callgrind-out-file={}", profile.display()))
         .arg(std::env::current_exe().ok()?)
         .args(["--rounds", &case.to_string(), &rounds.to_string()])
@@ -128,10 +140,12 @@ fn callgrind(case: usize, rounds: u64) -> Option<Cost> {
     let _ = std::fs::remove_file(profile);
     let (_, text) = (child.ok().filter(|child| child.status.success())?, text?);
     let total = |line: &str| line.strip_prefix("summary: ")?.trim().parse().ok();
-    Some(Cost { instructions: text.lines().find_map(total)?, allocations: allocations(&text) })
+    // Nothing collected is no measurement: the function would have another name.
+    let instructions = text.lines().find_map(total).filter(|&instructions: &u64| instructions > 0)?;
+    Some(Cost { instructions, allocations: allocations(&text) })
 }
 
-/// How often the profile's functions call for memory.
+/// How often the profile's functions call for memory. Calls are counted everywhere, those before the rounds too.
 fn allocations(profile: &str) -> u64 {
     const CALLED: [&str; 5] = ["malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc"];
     let mut asks = false;

@@ -70,22 +70,23 @@ impl Connection {
         let watch = Arc::new(Watch::default());
         let io = TokioIo::new(Watched::by(Arc::clone(&watch), io));
         let failed = |cause: hyper::Error| Failure::new(Phase::Send, Seen::Never).because(cause);
-        // The driver's error also reaches whoever waits for the answer; while idle it concerns nobody.
+        // The driver's error also reaches whoever waits for the answer; while idle it concerns nobody. Spawned as it is: in
+        // an async block it would lie twice.
         let (sender, driver) = match protocol {
             Protocol::Http1 => {
                 let mut builder = http1::Builder::new();
                 let builder = builder.ignore_invalid_headers_in_responses(true).max_buf_size(MAX_HEAD);
                 let (sender, connection) = builder.handshake(io).await.map_err(failed)?;
-                (Sender::Http1(sender), tokio::spawn(async move { drop(connection.await) }))
+                (Sender::Http1(sender), tokio::spawn(connection).abort_handle())
             }
             Protocol::Http2 => {
                 let mut builder = http2::Builder::new(TokioExecutor::new());
                 let builder = builder.max_header_list_size(MAX_HEAD as u32);
                 let (sender, connection) = builder.handshake(io).await.map_err(failed)?;
-                (Sender::Http2(sender), tokio::spawn(async move { drop(connection.await) }))
+                (Sender::Http2(sender), tokio::spawn(connection).abort_handle())
             }
         };
-        let (driver, doubted) = (driver.abort_handle(), AtomicBool::new(false));
+        let doubted = AtomicBool::new(false);
         Ok(Self { sender, shared: Arc::new(Shared { watch, wire, driver, evictions, doubted }) })
     }
 

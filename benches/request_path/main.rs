@@ -1,0 +1,115 @@
+//! What a request costs through a hundred exits, over sockets: CPU time, instructions, allocations and heap, beside
+//! hyper-util's legacy client and reqwest. `benches/README.md` has the command and the figures.
+
+mod clients;
+mod far;
+mod held;
+mod hop;
+#[path = "../measure/mod.rs"]
+mod measure;
+mod memory;
+mod time;
+mod world;
+
+use clients::{Alone, Layered, Reqwest, hyper_forward, hyper_tunnel};
+use far::Far;
+use measure::{Case, Cost, Round};
+use std::process::ExitCode;
+use std::time::Duration;
+use tower_egress::LeaseRequest;
+use world::{Client, WORLDS, World, runtime};
+
+/// How many exits there are.
+const EXITS: usize = 100;
+
+/// How many instructions more another warm exit may cost than the same one.
+const SWITCH: u64 = 2_000;
+
+/// A round fetches one page; none is under way at the same time, so that each one costs the same. Every exit is warm.
+fn rounds<C: Client>(make: impl Fn(&Far) -> C) -> Round {
+    let far = Far::start(EXITS).expect("a far side");
+    let (runtime, client) = (runtime(), make(&far));
+    let mut turn = 0;
+    let mut round = move || {
+        let _keep = &far;
+        runtime.block_on(client.page(turn));
+        turn += 1;
+    };
+    (0..2 * EXITS).for_each(|_| round());
+    Box::new(round)
+}
+
+/// Keys that hold an exit for a day: one that moves in the middle may open a connection.
+fn keys(keys: usize) -> Vec<LeaseRequest> {
+    let day = Duration::from_secs(86_400);
+    (0..keys).map(|key| LeaseRequest::new(format!("sku-{key}")).windowed(day)).collect()
+}
+
+fn cases() -> Vec<Case> {
+    let of = |world: World| {
+        // Untimed: what a request takes of which no other is under way says little of a fleet.
+        let case = |name: &str, make: Box<dyn Fn() -> Round>| Case {
+            rounds: 2_000,
+            timed: false,
+            ..Case::new(format!("{world}: {name}"), make)
+        };
+        let alone = move |exits: usize| Box::new(move || rounds(|far| Alone::new(far, world, exits)));
+        let layered = move |many: usize| Box::new(move || rounds(|far| Layered::new(far, world, keys(many))));
+        let hyper = move || match world {
+            World::Forward => rounds(hyper_forward),
+            World::Tunnel => rounds(hyper_tunnel),
+        };
+        let [exit_client, egress_layer] = match world {
+            World::Forward => [(30_000, 20), (42_800, 26)],
+            World::Tunnel => [(37_500, 26), (50_100, 32)],
+        };
+        [
+            case("ExitClient, the same exit", alone(1)).within(exit_client.0, exit_client.1),
+            case("ExitClient, another warm exit", alone(EXITS)).within(exit_client.0, exit_client.1),
+            case("EgressLayer, the same key", layered(1)).within(egress_layer.0, egress_layer.1),
+            case("EgressLayer, another key", layered(EXITS)).within(egress_layer.0, egress_layer.1),
+            case("hyper-util, another client", Box::new(hyper)),
+            case("reqwest, another client", Box::new(move || rounds(|far| Reqwest::new(far, world)))),
+        ]
+    };
+    WORLDS.into_iter().flat_map(of).collect()
+}
+
+/// Whether a switch to another warm exit costs little more than to stay.
+fn switches(costs: &[Option<Cost>]) -> bool {
+    let mut cheap = true;
+    for (world, costs) in WORLDS.iter().zip(costs.chunks(costs.len() / WORLDS.len())) {
+        for (name, pair) in ["ExitClient", "EgressLayer"].iter().zip(costs.chunks(2)) {
+            let [Some(stay), Some(switch)] = pair else { return false };
+            let more = switch.instructions.saturating_sub(stay.instructions);
+            let met = more <= SWITCH;
+            println!(
+                "{world}: {name}, {more} instructions more for another; aim: <= {SWITCH}, {}",
+                word(met)
+            );
+            cheap &= met;
+        }
+    }
+    cheap
+}
+
+/// What became of an aim.
+fn word(met: bool) -> &'static str {
+    if met { "met" } else { "missed" }
+}
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let number = |at: usize| args[at].parse().expect("a number");
+    match args.first().map(String::as_str) {
+        Some("--far") => return ExitCode::from(u8::from(far::serve(number(1)).is_err())),
+        Some("--hold") => held::hold(number(1), number(2)),
+        Some("--rounds") => {}
+        _ if args.iter().any(|arg| arg == "--gate") => {}
+        _ => time::tables(),
+    }
+    measure::run(&cases(), |costs| {
+        let (cheap, small) = (switches(costs), memory::tables());
+        cheap && small
+    })
+}
