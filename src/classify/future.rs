@@ -196,14 +196,14 @@ where
     if let Poll::Ready(answer) = attempt.poll(cx) {
         return Poll::Ready(answer.map_err(Into::into));
     }
-    if !late {
-        // Made at the first wait, so that an answer at once needs no timer.
-        if timeout.is_none() {
-            timeout.set(Some(tokio::time::sleep(limits.attempt)));
-        }
+    // Made at the first wait, so that an answer at once needs no timer. From then on it has been asked already.
+    if timeout.is_none() {
+        timeout.set(Some(tokio::time::sleep(limits.attempt)));
         if let Some(timeout) = timeout.as_mut().as_pin_mut() {
             ready!(timeout.poll(cx));
         }
+    } else if !late {
+        return Poll::Pending;
     }
     Poll::Ready(Err(Failure::new(Phase::Head, Seen::Unknown).timed_out().into()))
 }

@@ -115,9 +115,11 @@ where
                     match answer.poll(cx) {
                         Poll::Ready(out) => judge(out, handle),
                         Poll::Pending => {
-                            if !late {
-                                clock.as_mut().start();
+                            // From the first wait on the clock has been asked already.
+                            if clock.as_mut().start() {
                                 ready!(clock.poll(handle, cx));
+                            } else if !late {
+                                return Poll::Pending;
                             }
                             handle.break_off();
                             Err(overdue(handle).into())
@@ -143,11 +145,14 @@ struct Clock {
 }
 
 impl Clock {
-    fn start(self: Pin<&mut Self>) {
+    /// Whether it was not running yet.
+    fn start(self: Pin<&mut Self>) -> bool {
         let mut this = self.project();
-        if this.timer.is_none() {
+        let starts = this.timer.is_none();
+        if starts {
             this.timer.set(Some(tokio::time::sleep_until(*this.deadline)));
         }
+        starts
     }
 
     /// Ready when the deadline has passed, and a moment later where the answer is there and only its page is being read.
