@@ -8,11 +8,12 @@ use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body::Frame;
 use http_body_util::{BodyExt, Full};
 use sha1::{Digest, Sha1};
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::num::NonZeroU32;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::rc::Rc;
 use std::task::{Context, Poll};
 use tower::Layer;
 use tower_egress::lab::{Lab, MemoryWorld, Reply};
@@ -104,14 +105,14 @@ async fn te_010_what_is_sent_again_is_the_same_to_the_byte() {
 #[tokio::test(start_paused = true)]
 async fn te_010_trailers_are_sent_again_too() {
     let world = Lab::builder().fine(2).in_memory().unwrap();
-    let sent = Arc::new(Mutex::new(Vec::new()));
-    let keep = Arc::clone(&sent);
+    let sent = Rc::new(RefCell::new(Vec::new()));
+    let keep = Rc::clone(&sent);
     let client = tower::service_fn(move |request: Request<tower_egress::retry::ReplayBody<Body>>| {
-        let sent = Arc::clone(&keep);
+        let sent = Rc::clone(&keep);
         async move {
             let whole = request.into_body().collect().await?;
             let trailers = whole.trailers().cloned();
-            let mut sent = sent.lock().unwrap();
+            let mut sent = sent.borrow_mut();
             sent.push((whole.to_bytes(), trailers));
             let mut answer = Response::new(Full::<Bytes>::default());
             *answer.status_mut() =
@@ -126,7 +127,7 @@ async fn te_010_trailers_are_sent_again_too() {
     let answer = stack.oneshot(post(&world.tls_url("/p"), Body::new(frames), tried(3))).await.unwrap();
     assert_eq!(answer.status(), StatusCode::OK);
     let whole = (Bytes::from_static(b"price=42"), Some(trailers));
-    assert_eq!(*sent.lock().unwrap(), [whole.clone(), whole]);
+    assert_eq!(*sent.borrow(), [whole.clone(), whole]);
 }
 
 /// 8 MiB that are nowhere whole.

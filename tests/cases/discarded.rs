@@ -8,7 +8,7 @@ use http_body::{Frame, SizeHint};
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::{Layer, Service};
@@ -22,13 +22,18 @@ const SOCKETS: usize = 2;
 struct Sockets {
     world: MemoryWorld,
     body: fn(ReplyBody) -> Page,
-    by_exit: Arc<Mutex<HashMap<ExitId, Arc<Semaphore>>>>,
+    by_exit: Arc<HashMap<ExitId, Arc<Semaphore>>>,
 }
 
 impl Sockets {
+    fn new(world: MemoryWorld, body: fn(ReplyBody) -> Page) -> Self {
+        let free = |id| (id, Arc::new(Semaphore::new(SOCKETS)));
+        let by_exit = Arc::new(world.exits().iter().map(|exit| free(exit.id())).collect());
+        Self { world, body, by_exit }
+    }
+
     fn in_use(&self) -> usize {
-        let exits = self.by_exit.lock().unwrap();
-        exits.values().map(|sockets| SOCKETS - sockets.available_permits()).sum()
+        self.by_exit.values().map(|sockets| SOCKETS - sockets.available_permits()).sum()
     }
 }
 
@@ -88,8 +93,7 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let mut this = self.clone();
         let exit = request.extensions().get::<Route>().unwrap().exit();
-        let new = || Arc::new(Semaphore::new(SOCKETS));
-        let sockets = Arc::clone(this.by_exit.lock().unwrap().entry(exit).or_insert_with(new));
+        let sockets = Arc::clone(&this.by_exit[&exit]);
         Box::pin(async move {
             let socket = sockets.acquire_owned().await.unwrap();
             poll_fn(|cx| Service::<Request<B>>::poll_ready(&mut this.world, cx)).await?;
@@ -114,7 +118,7 @@ async fn te_080_the_answers_of_attempts_before_hold_nothing() {
     for (name, reply, body) in pages {
         let world = Lab::builder().fine(3).in_memory().unwrap();
         world.origin().page("/p", reply);
-        let sockets = Sockets { world: world.clone(), body, by_exit: Arc::default() };
+        let sockets = Sockets::new(world.clone(), body);
         let scheduler = scheduler(&world);
         let stack = EgressLayer::new(&scheduler).layer(sockets.clone());
         let calls: Vec<_> = (0..50)
