@@ -18,12 +18,18 @@
 //! | no tunnel, refused with 502, 504 | target unreachable |
 //! | no tunnel, refused with 403, 451 | target denied |
 //! | no tunnel, refused with another status | proxy error |
+//! | no tunnel, refused by SOCKS: no method, login | auth error |
+//! | no tunnel, refused by SOCKS with 2 | target denied |
+//! | no tunnel, refused by SOCKS with 3, 4, 5, or Tor's 0xf0 to 0xf7 | target unreachable |
+//! | no tunnel, refused by SOCKS with another code | proxy error |
+//! | the origin's name or port cannot be had from an own address, or for `socks5://` | target unreachable |
 //! | broken with proof that the origin saw nothing | proxy error |
 //! | broken without proof; no head in time | interrupted |
 //!
 //! A tunnel (`https://`) shows who speaks: the proxy until it stands, the origin after that. A plain `http://` request is
 //! answered by either, and but for 407 a status cannot tell which: a proxy's own 401 counts as fatal, its 403 as a block,
-//! its 500 or 502 as the origin's error.
+//! its 500 or 502 as the origin's error. Of squid (`X-Squid-Error`) and tinyproxy (`Server`), which say that an answer is
+//! theirs, it is known: what they cannot reach is target unreachable, what they will not, target denied.
 //!
 //! What a site means otherwise, a [`Rule`] says: it is asked before the table.
 //!
@@ -58,6 +64,7 @@ mod drain;
 mod failure;
 mod future;
 mod layer;
+mod proxies;
 mod rule;
 mod service;
 mod status;

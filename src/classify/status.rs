@@ -1,5 +1,6 @@
 //! What an answer's head shows. One table, pure.
 
+use super::proxies;
 use crate::outcome::{
     AuthReason, BlockedBy, Evidence, GatewayScope, Outcome, Phase, RetryAfter, Seen, SocksRefusal,
 };
@@ -20,6 +21,11 @@ pub(super) struct Carried {
 pub(super) fn head(status: StatusCode, headers: &HeaderMap, carried: Carried, now: SystemTime) -> Evidence {
     let Carried { tunnelled, kept } = carried;
     let hint = RetryAfter::from_headers(headers, now);
+    if let Some((outcome, seen)) = proxies::own_word(status, headers).filter(|_| !tunnelled) {
+        // Who says what it thinks of the target has let the login in.
+        let accepted = !matches!(outcome, Outcome::AuthError { .. });
+        return Evidence::of(outcome).seen(seen).login_accepted(accepted).retry_after(hint);
+    }
     let outcome = match status.as_u16() {
         407 if !tunnelled => {
             return Evidence::of(login_refused(headers)).seen(Seen::Never).retry_after(hint);
@@ -43,6 +49,9 @@ pub(super) fn head(status: StatusCode, headers: &HeaderMap, carried: Carried, no
 /// The answer with which a proxy refused a tunnel.
 pub(super) fn refused_tunnel(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Evidence {
     let hint = RetryAfter::from_headers(headers, now);
+    if let Some((outcome, _)) = proxies::own_word(status, headers) {
+        return Evidence::of(outcome).retry_after(hint);
+    }
     let outcome = match status.as_u16() {
         // Some proxies refuse a login with the origin's status; a tunnel that is not there has no origin behind it.
         401 => Outcome::AuthError { reason: AuthReason::Rejected },

@@ -2,7 +2,7 @@
 
 use super::body::{Held, IncomingBody};
 use super::connection::{Connection, Unanswered};
-use super::dial::Dialer;
+use super::dial::{Dialer, refuses_us};
 use super::error::{ClientError, unsendable};
 use super::kept::{Flights, Idle, Kept, Key};
 use super::target::{Target, Way};
@@ -129,6 +129,11 @@ impl Shared {
             Err(unanswered) => {
                 let failure = match unanswered {
                     Unanswered::NotSent(_, cause) => not_sent(cause),
+                    Unanswered::MaybeSent { cause, .. } if refuses_us(&cause) => {
+                        let forwarded = course.key.forwarded;
+                        let phase = if forwarded { Phase::ExitTls } else { Phase::OriginTls };
+                        Failure::new(phase, Seen::Never).because(cause)
+                    }
                     Unanswered::MaybeSent { cause, .. } => maybe_sent(cause, false),
                 };
                 let failure = failure.login_accepted(!course.key.forwarded);

@@ -6,10 +6,9 @@ use crate::nginx::{NAME, Nginx};
 use crate::pki::Authority;
 use crate::proxy::{Case, LOGIN, Place, Proxy, WRONG, carries_everything, check, tells_the_sites_refusals};
 use crate::through::Through;
-use http::StatusCode;
 use std::os::unix::fs::MetadataExt as _;
 use tower_egress::exit::ProxyTls;
-use tower_egress::outcome::{AuthReason, BlockedBy, GatewayScope, Phase};
+use tower_egress::outcome::{AuthReason, Phase};
 use tower_egress::{ExitClient, ExitList, Outcome};
 
 /// Answers squid's questions for logins: one line each, user and password.
@@ -106,7 +105,7 @@ async fn squid_itself_asks_a_site_again_that_closes_and_says_502() {
     let proxy = start(&nginx, &[]);
     let through = Through::exit(proxy.listed(LOGIN), nginx.roots());
     let came = through.get(&nginx.plain("/close")).await;
-    let bad_gateway = Outcome::OriginError { status: StatusCode::BAD_GATEWAY };
+    let bad_gateway = Outcome::Interrupted { phase: Phase::Head };
     assert_eq!((came.status(), came.outcome), (Some(502), bad_gateway));
     let asked = nginx.asked_by(proxy.exit());
     assert!(!asked.is_empty() && asked.iter().all(|line| line == "GET HTTP/1.1 http /close -"), "{asked:?}");
@@ -121,26 +120,23 @@ async fn each_refusal_of_squid_has_its_outcome_and_never_reaches_the_site() {
     let (ip, closed) = (nginx.ip(), port(address()));
     let proxy = start(&nginx, &[closed]);
     let rejected = Outcome::AuthError { reason: AuthReason::Rejected };
-    let blocked = Outcome::Blocked { by: BlockedBy::Unknown };
-    let overloaded = Outcome::GatewayOverloaded { retry_after: None, scope: GatewayScope::Gateway };
-    let failed = |status| Outcome::OriginError { status };
     let cases: [Case; 13] = [
         ("", nginx.plain("/"), Some(407), rejected),
         ("", nginx.tls("/"), None, rejected),
         (WRONG, nginx.plain("/"), Some(407), rejected),
         (WRONG, nginx.tls("/"), None, rejected),
         // Not among its Safe_ports.
-        (LOGIN, format!("http://{ip}:1/"), Some(403), blocked),
+        (LOGIN, format!("http://{ip}:1/"), Some(403), Outcome::TargetDenied),
         // Not among its SSL_ports.
         (LOGIN, format!("https://{ip}:{}/", nginx.plain_port()), None, Outcome::TargetDenied),
-        (LOGIN, "http://denied.test/".into(), Some(403), blocked),
+        (LOGIN, "http://denied.test/".into(), Some(403), Outcome::TargetDenied),
         (LOGIN, format!("https://denied.test:{closed}/"), None, Outcome::TargetDenied),
         // A site that is down is 503 to both.
-        (LOGIN, format!("http://{ip}:{closed}/"), Some(503), failed(StatusCode::SERVICE_UNAVAILABLE)),
-        (LOGIN, format!("https://{ip}:{closed}/"), None, overloaded),
-        // A name that is not there is 502 to one and 500 to the other.
-        (LOGIN, "http://nowhere.test/".into(), Some(502), failed(StatusCode::BAD_GATEWAY)),
-        (LOGIN, format!("https://nowhere.test:{closed}/"), None, overloaded),
+        (LOGIN, format!("http://{ip}:{closed}/"), Some(503), Outcome::TargetUnreachable),
+        (LOGIN, format!("https://{ip}:{closed}/"), None, Outcome::TargetUnreachable),
+        // A name that is not there is 500 to one, and to the other 502 and a read that broke.
+        (LOGIN, "http://nowhere.test/".into(), Some(502), Outcome::Interrupted { phase: Phase::Head }),
+        (LOGIN, format!("https://nowhere.test:{closed}/"), None, Outcome::TargetUnreachable),
         (LOGIN, nginx.plain("/"), Some(200), Outcome::Ok),
     ];
     let (refused, served) = cases.split_at(12);
@@ -182,10 +178,9 @@ async fn a_squid_that_wants_a_certificate_takes_its_own_authoritys() {
         assert_eq!(nginx.asked_by(proxy.exit()).len(), 1, "{url}");
     }
     // In TLS 1.3 the handshake is over on this side when the other refuses it.
-    let outcome = Outcome::ProxyError { phase: Phase::Tunnel };
-    check(&nginx, &proxy, &[(LOGIN, nginx.tls("/"), None, outcome)], 0).await;
-    let outcome = Outcome::Interrupted { phase: Phase::Head };
-    check(&nginx, &proxy, &[(LOGIN, nginx.plain("/"), None, outcome)], 0).await;
+    let outcome = Outcome::ProxyError { phase: Phase::ExitTls };
+    let cases = [nginx.plain("/"), nginx.tls("/")].map(|url| (LOGIN, url, None, outcome));
+    check(&nginx, &proxy, &cases, 0).await;
 }
 
 #[tokio::test]

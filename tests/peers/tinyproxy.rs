@@ -4,9 +4,8 @@ use crate::daemon::{Daemon, Folder, address, port};
 use crate::half::shows_a_broken_body;
 use crate::nginx::Nginx;
 use crate::proxy::{Case, LOGIN, Place, Proxy, WRONG, carries_everything, check, tells_the_sites_refusals};
-use http::StatusCode;
 use tower_egress::Outcome;
-use tower_egress::outcome::{AuthReason, BlockedBy, GatewayScope, Phase};
+use tower_egress::outcome::{AuthReason, Phase};
 
 /// A tinyproxy that tunnels to these ports.
 pub(crate) fn start(ports: &[u16]) -> Proxy {
@@ -41,24 +40,21 @@ async fn each_refusal_of_tinyproxy_has_its_outcome_and_never_reaches_the_site() 
     let (ip, closed) = (nginx.ip(), port(address()));
     let proxy = start(&[nginx.tls_port(), closed]);
     let rejected = Outcome::AuthError { reason: AuthReason::Rejected };
-    let blocked = Outcome::Blocked { by: BlockedBy::Unknown };
-    let overloaded = Outcome::GatewayOverloaded { retry_after: None, scope: GatewayScope::Gateway };
-    let failed = Outcome::OriginError { status: StatusCode::INTERNAL_SERVER_ERROR };
     // A label that is too long for a name: the system's resolver asks nobody for it.
     let nowhere = format!("{}.test", "a".repeat(64));
     let cases: [Case; 10] = [
         ("", nginx.plain("/"), Some(407), rejected),
         ("", nginx.tls("/"), None, rejected),
-        // For a login that is wrong it says 401, which over plain http only the site may say.
-        (WRONG, nginx.plain("/"), Some(401), Outcome::Fatal),
+        // For a login that is wrong it says 401, as only a site should.
+        (WRONG, nginx.plain("/"), Some(401), rejected),
         (WRONG, nginx.tls("/"), None, rejected),
         (LOGIN, format!("https://{ip}:{}/", nginx.plain_port()), None, Outcome::TargetDenied),
-        (LOGIN, "http://denied.test/".into(), Some(403), blocked),
+        (LOGIN, "http://denied.test/".into(), Some(403), Outcome::TargetDenied),
         (LOGIN, format!("https://denied.test:{closed}/"), None, Outcome::TargetDenied),
         // 500 "Unable to connect", whatever kept it: a site that is down, a name that is not there.
-        (LOGIN, format!("http://{ip}:{closed}/"), Some(500), failed),
-        (LOGIN, format!("https://{ip}:{closed}/"), None, overloaded),
-        (LOGIN, format!("http://{nowhere}/"), Some(500), failed),
+        (LOGIN, format!("http://{ip}:{closed}/"), Some(500), Outcome::TargetUnreachable),
+        (LOGIN, format!("https://{ip}:{closed}/"), None, Outcome::TargetUnreachable),
+        (LOGIN, format!("http://{nowhere}/"), Some(500), Outcome::TargetUnreachable),
     ];
     check(&nginx, &proxy, &cases, 0).await;
 }

@@ -3,9 +3,10 @@
 //! hyper's own connection reads the answer. It is driven in place instead of spawned, so that the socket comes back with
 //! the bytes that were read too far.
 
-use super::Failed;
+use super::{Failed, refuses_us};
 use crate::body::Body;
 use crate::client::watched::{Stream, Watched};
+use crate::error::BoxError;
 use crate::outcome::{Failure, Phase, Seen};
 use bytes::{Bytes, BytesMut};
 use http::{Request, Response};
@@ -73,8 +74,10 @@ pub(super) async fn open(io: Stream, connect: Request<Body>) -> Result<Stream, F
     Ok(if parts.read_buf.is_empty() { io } else { Box::new(Watched::after(parts.read_buf, io)) })
 }
 
-fn failed(cause: impl Into<crate::error::BoxError>) -> Failure {
-    Failure::new(Phase::Tunnel, Seen::Never).because(cause)
+fn failed(cause: impl Into<BoxError>) -> Failure {
+    let cause = cause.into();
+    let phase = if refuses_us(&*cause) { Phase::ExitTls } else { Phase::Tunnel };
+    Failure::new(phase, Seen::Never).because(cause)
 }
 
 /// The proxy's side of the conversation until it is a tunnel.

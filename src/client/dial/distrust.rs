@@ -1,6 +1,6 @@
-//! What is wrong with a certificate, and the cure. rustls writes at length, and names no cure.
+//! What is wrong with a certificate, and the cure; and whether ours was refused. rustls writes at length, and names no cure.
 
-use crate::outcome::Phase;
+use crate::outcome::{Phase, causes};
 use rustls::CertificateError as Bad;
 use std::error::Error;
 use std::io;
@@ -34,4 +34,26 @@ pub(in crate::client) fn distrust(phase: Phase, cause: &(dyn Error + 'static)) -
              ExitClientBuilder::roots_pem"
         }
     })
+}
+
+/// In TLS 1.3 a client has done its part before the other end has looked at its certificate: that it is refused, or missing,
+/// comes in place of an answer (RFC 8446, 4.4.2.4). Nothing that was sent was read then.
+pub(in crate::client) fn refuses_us(cause: &(dyn Error + 'static)) -> bool {
+    use rustls::AlertDescription as Alert;
+    let refused = |alert: &Alert| {
+        matches!(
+            alert,
+            Alert::CertificateRequired
+                | Alert::BadCertificate
+                | Alert::UnsupportedCertificate
+                | Alert::CertificateRevoked
+                | Alert::CertificateExpired
+                | Alert::CertificateUnknown
+                | Alert::UnknownCA
+                | Alert::AccessDenied
+        )
+    };
+    causes(cause)
+        .filter_map(|cause| cause.downcast_ref())
+        .any(|cause| matches!(cause, rustls::Error::AlertReceived(alert) if refused(alert)))
 }

@@ -8,7 +8,7 @@ mod resolve;
 mod socks;
 mod tcp;
 
-pub(super) use distrust::distrust;
+pub(super) use distrust::{distrust, refuses_us};
 pub(super) use origin_tls::OriginTls;
 pub(super) use resolve::Resolver;
 pub use resolve::{Resolve, Resolving};
