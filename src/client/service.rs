@@ -30,7 +30,7 @@ pub(super) struct Shared {
 #[derive(Clone)]
 struct Course {
     route: Route,
-    target: Arc<Target>,
+    target: Target,
     key: Key,
 }
 
@@ -61,7 +61,7 @@ impl Shared {
             forwarded: target.way(&route, self.dialer.tunnel_http) == Way::Forward,
             authority: target.authority.clone(),
         };
-        let course = Course { route, target: Arc::new(target), key };
+        let course = Course { route, target, key };
 
         if let Some(kept) = self.kept(&course).await {
             // What must not be sent twice takes no part in the race of a proxy's close with the next request. The new
@@ -74,7 +74,7 @@ impl Shared {
             }
         }
         let connection = self.connect(&course).await?;
-        self.send(connection, request, course).await
+        self.send(connection, request, &course).await
     }
 
     /// A connection that may be used again. Behind a fresh route each leads to another exit: none is kept, none is asked for.
@@ -121,7 +121,7 @@ impl Shared {
         &self,
         mut connection: Connection,
         mut request: Request<Body>,
-        course: Course,
+        course: &Course,
     ) -> Result<Response<IncomingBody>, ClientError> {
         course.form(&mut request, &connection)?;
         match connection.exchange(request).await {
@@ -156,7 +156,7 @@ impl Shared {
         match connection.exchange(request).await {
             Ok(answer) => {
                 let kept = outcome::Connection::kept();
-                Ok(Reused::Answered(self.hold(answer, kept, connection, course.clone())))
+                Ok(Reused::Answered(self.hold(answer, kept, connection, course)))
             }
             Err(Unanswered::NotSent(unsent, _)) => {
                 self.idle.died(&course.key, since);
@@ -180,9 +180,8 @@ impl Shared {
         mut answer: Response<Incoming>,
         carried: outcome::Connection,
         connection: Connection,
-        course: Course,
+        Course { route, key, .. }: &Course,
     ) -> Response<IncomingBody> {
-        let Course { route, key, .. } = course;
         let kept = !route.is_fresh() && self.idle.keeps();
         // A shared one has its place in the pool already.
         let owned = kept && !connection.is_shared() && keeps_alive(answer.version(), answer.headers());
@@ -190,6 +189,7 @@ impl Shared {
         let carried = carried.ending(!owned).tunnelled(tunnelled).counted_by(traffic.clone());
         answer.extensions_mut().insert(carried);
         let idle = if owned { Arc::downgrade(&self.idle) } else { Weak::new() };
+        let (key, route) = (key.clone(), route.clone());
         answer.map(|body| IncomingBody::new(body, Held { connection, key, route, idle, traffic }))
     }
 }

@@ -10,6 +10,7 @@ use http::{HeaderValue, Method, Request, Uri, Version};
 use rustls::pki_types::ServerName;
 
 /// The origin a request is for, as the wire names it, and what is asked of it.
+#[derive(Clone)]
 pub(super) struct Target {
     pub(super) https: bool,
     /// `host[:port]`: lower case, without userinfo, without the scheme's own port.

@@ -6,10 +6,16 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderValue;
 use std::fmt;
+use std::sync::Arc;
 
 /// A proxy login. Redacted in `Debug`; there is no `Display`.
+///
+/// Behind a pointer: most exits of a large list have none, and pay for no more. A clone is a reference count.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Credential {
+pub struct Credential(Arc<Login>);
+
+#[derive(PartialEq, Eq)]
+struct Login {
     user: Box<str>,
     password: Box<str>,
     /// `None` for SOCKS, which has no headers and takes a colon in a user name.
@@ -40,7 +46,7 @@ impl Credential {
         let mut basic = HeaderValue::try_from(basic)
             .map_err(|_| ConfigError::new("login", "does not fit a header", "shorten it"))?;
         basic.set_sensitive(true);
-        Ok(Self { user: user.into(), password: password.into(), basic: Some(basic) })
+        Ok(Self::from_parts(user, password, Some(basic)))
     }
 
     /// A login for SOCKS5 (RFC 1929). A colon may stand in the user name; an empty password is sent as one of no bytes.
@@ -63,7 +69,11 @@ impl Credential {
                 ));
             }
         }
-        Ok(Self { user: user.into(), password: password.into(), basic: None })
+        Ok(Self::from_parts(user, password, None))
+    }
+
+    fn from_parts(user: &str, password: &str, basic: Option<HeaderValue>) -> Self {
+        Self(Arc::new(Login { user: user.into(), password: password.into(), basic }))
     }
 
     /// As the protocol takes it.
@@ -74,19 +84,19 @@ impl Credential {
     /// The user name; with gateways it often holds the session token, so treat it as a secret.
     #[must_use]
     pub fn user(&self) -> &str {
-        &self.user
+        &self.0.user
     }
 
     /// The password.
     #[must_use]
     pub fn password(&self) -> &str {
-        &self.password
+        &self.0.password
     }
 
     /// The value of `Proxy-Authorization` for this login, marked sensitive; `None` for SOCKS. It goes to the proxy alone.
     #[must_use]
-    pub const fn basic(&self) -> Option<&HeaderValue> {
-        self.basic.as_ref()
+    pub fn basic(&self) -> Option<&HeaderValue> {
+        self.0.basic.as_ref()
     }
 }
 

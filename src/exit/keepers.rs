@@ -18,7 +18,8 @@ pub(crate) trait Keeper: Send + Sync {
 #[derive(Default)]
 pub(crate) struct Keepers {
     evictions: AtomicU32,
-    keepers: Mutex<Vec<Weak<dyn Keeper>>>,
+    /// Boxed, since few exits of a large pool have any.
+    keepers: Mutex<Option<Box<Vec<Weak<dyn Keeper>>>>>,
 }
 
 impl Keepers {
@@ -32,6 +33,7 @@ impl Keepers {
     #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "the client keeps connections"))]
     pub(crate) fn add(&self, keeper: &Weak<dyn Keeper>) {
         let mut keepers = self.keepers.lock();
+        let keepers = keepers.get_or_insert_default();
         if keepers.iter().any(|known| known.ptr_eq(keeper)) {
             return;
         }
@@ -45,7 +47,7 @@ impl Keepers {
     pub(super) fn evict(&self, exit: ExitId) {
         self.evictions.fetch_add(1, Ordering::AcqRel);
         let keepers = self.keepers.lock().clone();
-        for keeper in keepers.iter().filter_map(Weak::upgrade) {
+        for keeper in keepers.iter().flat_map(|keepers| keepers.iter()).filter_map(Weak::upgrade) {
             keeper.evict(exit);
         }
     }

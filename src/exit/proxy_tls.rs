@@ -27,7 +27,9 @@ use std::sync::Arc;
 /// # Ok::<(), tower_egress::ConfigError>(())
 /// ```
 #[derive(Clone)]
-pub struct ProxyTls {
+pub struct ProxyTls(Arc<Inner>);
+
+struct Inner {
     config: Arc<ClientConfig>,
     name: Option<ServerName<'static>>,
 }
@@ -38,20 +40,20 @@ impl ProxyTls {
         ProxyTlsBuilder { roots: None, identity: None, name: None }
     }
 
-    pub(crate) const fn config(&self) -> &Arc<ClientConfig> {
-        &self.config
+    pub(crate) fn config(&self) -> &Arc<ClientConfig> {
+        &self.0.config
     }
 
     /// The name that the proxy's certificate must have, if it is not the one in its spec.
-    pub(crate) const fn name(&self) -> Option<&ServerName<'static>> {
-        self.name.as_ref()
+    pub(crate) fn name(&self) -> Option<&ServerName<'static>> {
+        self.0.name.as_ref()
     }
 }
 
 /// The very same one: two that were built apart are not compared.
 impl PartialEq for ProxyTls {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.config, &other.config) && self.name == other.name
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
@@ -59,7 +61,7 @@ impl Eq for ProxyTls {}
 
 impl fmt::Debug for ProxyTls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ProxyTls").field("server_name", &self.name).finish_non_exhaustive()
+        f.debug_struct("ProxyTls").field("server_name", &self.0.name).finish_non_exhaustive()
     }
 }
 
@@ -117,7 +119,7 @@ impl ProxyTlsBuilder {
             None => trusting.with_no_client_auth(),
         };
         config.resumption = Resumption::disabled();
-        Ok(ProxyTls { config: Arc::new(config), name })
+        Ok(ProxyTls(Arc::new(Inner { config: Arc::new(config), name })))
     }
 }
 

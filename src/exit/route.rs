@@ -206,7 +206,6 @@ impl Route {
     }
 
     /// Who may use the connection again.
-    #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "the client keeps connections"))]
     pub(crate) const fn reuse(&self) -> Reuse {
         self.reuse
     }

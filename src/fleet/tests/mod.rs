@@ -10,6 +10,7 @@ mod choice;
 mod clock;
 mod domains;
 mod figures;
+mod freshness;
 mod gates;
 mod gateways;
 mod groups;

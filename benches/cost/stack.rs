@@ -3,23 +3,21 @@
 //! A round builds a request, sends it through a stack around a client that answers at once, and reads the answer's body to
 //! its end. Tracing is off. All stacks get the same request, so that the difference between two rows is the layers'.
 
-#[path = "measure/mod.rs"]
-mod measure;
-
+use crate::measure::{Case, Round, Table};
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Request, Response, Uri};
 use http_body::Body;
 use http_body_util::Full;
-use measure::{Case, Round};
 use std::hint::black_box;
 use std::io;
 use std::pin::pin;
-use std::process::ExitCode;
 use std::task::{Context, Poll, Waker};
 use tower::retry::{Policy, RetryLayer};
 use tower::{Layer, Service};
 use tower_egress::outcome::Connection;
 use tower_egress::{EgressLayer, ExitList, LeaseRequest, Scheduler};
+
+pub(crate) const TABLE: Table = Table { name: "stack", cases, first: || {}, holds: |_| true };
 
 type Sent = Request<Full<Bytes>>;
 
@@ -125,8 +123,4 @@ fn cases() -> Vec<Case> {
         ]
     };
     of(0, 9_300, 12).into_iter().chain(of(8, 13_600, 18)).collect()
-}
-
-fn main() -> ExitCode {
-    measure::run(&cases(), |_| true)
 }

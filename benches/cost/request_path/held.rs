@@ -1,8 +1,8 @@
 //! What the children hold whose heap is counted. None of them returns: it ends while it still has everything.
 
-use crate::clients::{Alone, Reqwest, hyper_forward, hyper_tunnel};
-use crate::far::{Far, ORIGIN, read_head};
-use crate::world::{Client, World, read, runtime, trust};
+use super::clients::{Alone, Reqwest, hyper_forward, hyper_tunnel};
+use super::far::{Far, ORIGIN, read_head};
+use super::world::{Client, World, read, runtime, trust};
 use http::Request;
 use http::header::HOST;
 use hyper::client::conn::http1::{Builder, SendRequest};

@@ -1,8 +1,8 @@
 //! `ExitClient`, alone and in the layers, and a hundred of each peer.
 
-use crate::far::Far;
-use crate::hop::Forward;
-use crate::world::{Client, World, list, read, trust};
+use super::far::Far;
+use super::hop::Forward;
+use super::world::{Client, World, list, read, trust};
 use http::{Request, Uri};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;

@@ -5,19 +5,29 @@ mod clients;
 mod far;
 mod held;
 mod hop;
-#[path = "../measure/mod.rs"]
-mod measure;
 mod memory;
 mod time;
 mod world;
 
+use crate::measure::{Case, Cost, Round, Table};
 use clients::{Alone, Layered, Reqwest, hyper_forward, hyper_tunnel};
+pub(crate) use far::serve as far;
+pub(crate) use held::hold;
+
 use far::Far;
-use measure::{Case, Cost, Round};
-use std::process::ExitCode;
 use std::time::Duration;
 use tower_egress::LeaseRequest;
 use world::{Client, WORLDS, World, runtime};
+
+pub(crate) const TABLE: Table = Table {
+    name: "request-path",
+    cases,
+    first: time::tables,
+    holds: |costs| {
+        let (cheap, small) = (switches(costs), memory::tables());
+        cheap && small
+    },
+};
 
 /// How many exits there are.
 const EXITS: usize = 100;
@@ -96,20 +106,4 @@ fn switches(costs: &[Option<Cost>]) -> bool {
 /// What became of an aim.
 fn word(met: bool) -> &'static str {
     if met { "met" } else { "missed" }
-}
-
-fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let number = |at: usize| args[at].parse().expect("a number");
-    match args.first().map(String::as_str) {
-        Some("--far") => return ExitCode::from(u8::from(far::serve(number(1)).is_err())),
-        Some("--hold") => held::hold(number(1), number(2)),
-        Some("--rounds") => {}
-        _ if args.iter().any(|arg| arg == "--gate") => {}
-        _ => time::tables(),
-    }
-    measure::run(&cases(), |costs| {
-        let (cheap, small) = (switches(costs), memory::tables());
-        cheap && small
-    })
 }

@@ -1,6 +1,6 @@
 //! The two worlds, and a page through one of them.
 
-use crate::far::{Far, ORIGIN};
+use super::far::{Far, ORIGIN};
 use bytes::Bytes;
 use http_body::Body;
 use http_body_util::BodyExt as _;

@@ -4,7 +4,7 @@
 //! work alone. Instructions are collected in the rounds only: what is made before them, TLS handshakes above all, differs
 //! from run to run. With `--gate` nothing is timed, and the bounds on both decide the exit status.
 
-use std::process::{Command, ExitCode};
+use std::process::Command;
 use std::time::Instant;
 
 /// A case by name: its rounds, and its bounds on instructions and allocations a round, where it has them. The bounds lie
@@ -43,30 +43,41 @@ pub(crate) struct Cost {
     pub(crate) allocations: u64,
 }
 
-/// The table of the cases, and with `--gate` whether they keep their bounds and `holds` says so of what they cost. Runs the
-/// rounds of one case if it is callgrind's child.
-pub(crate) fn run(cases: &[Case], holds: impl FnOnce(&[Option<Cost>]) -> bool) -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    if let [mode, case, rounds] = &args[..] {
-        if mode == "--rounds" {
-            let mut round = (cases[case.parse::<usize>().expect("a case")].make)();
-            repeat(&mut round, rounds.parse().expect("a number"));
-            return ExitCode::SUCCESS;
-        }
+/// Cases that are asked for by one name.
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    pub(crate) cases: fn() -> Vec<Case>,
+    /// What is printed before, unless it is a gate.
+    pub(crate) first: fn(),
+    /// What must hold between the cases.
+    pub(crate) holds: fn(&[Option<Cost>]) -> bool,
+}
+
+/// Prints a table; whether its cases keep their bounds, and what must hold between them does.
+pub(crate) fn run(table: &Table, gate: bool) -> bool {
+    println!("\n{}", table.name);
+    if !gate {
+        (table.first)();
     }
-    let gate = args.iter().any(|arg| arg == "--gate");
-    let (costs, within) = table(cases, gate);
-    let holds = holds(&costs);
-    ExitCode::from(u8::from(gate && !(within && holds)))
+    let (costs, within) = rows(table, gate);
+    let holds = (table.holds)(&costs);
+    within && holds
+}
+
+/// Runs the rounds of one case, as callgrind's child.
+pub(crate) fn repeat_case(table: &Table, case: usize, rounds: u64) {
+    let mut round = ((table.cases)()[case].make)();
+    repeat(&mut round, rounds);
 }
 
 /// Prints a row for each case. The costs, without those that nobody could count, and whether all were within their bounds.
-fn table(cases: &[Case], gate: bool) -> (Vec<Option<Cost>>, bool) {
+fn rows(table: &Table, gate: bool) -> (Vec<Option<Cost>>, bool) {
+    let cases = &(table.cases)();
     let times = (!gate).then(|| time(cases));
     println!("{:<46}{:>10}{:>14}{:>13}", "a round", "ns", "instructions", "allocations");
     let mut within = true;
     let costs = cases.iter().enumerate().map(|(at, case)| {
-        let cost = counted(at, case.rounds);
+        let cost = counted(table.name, at, case.rounds);
         let ns = times.as_ref().and_then(|times| times[at]);
         let ns = ns.map_or_else(|| "-".into(), |ns| format!("{ns:.0}"));
         let of = |of: fn(&Cost) -> u64| {
@@ -117,9 +128,9 @@ fn repeat(round: &mut Round, rounds: u64) {
 }
 
 /// Of a round; `None` without valgrind.
-fn counted(case: usize, rounds: u64) -> Option<Cost> {
-    let half = std::thread::spawn(move || callgrind(case, rounds));
-    let (twice, once) = (callgrind(case, 2 * rounds), half.join().ok().flatten());
+fn counted(table: &'static str, case: usize, rounds: u64) -> Option<Cost> {
+    let half = std::thread::spawn(move || callgrind(table, case, rounds));
+    let (twice, once) = (callgrind(table, case, 2 * rounds), half.join().ok().flatten());
     let (twice, once) = (twice?, once?);
     // What is made once differs a little from run to run: hash tables have seeds.
     let each = |of: fn(&Cost) -> u64| (of(&twice).saturating_sub(of(&once)) + rounds / 2) / rounds;
@@ -127,14 +138,14 @@ fn counted(case: usize, rounds: u64) -> Option<Cost> {
 }
 
 /// What a child costs that runs so many rounds.
-fn callgrind(case: usize, rounds: u64) -> Option<Cost> {
-    let profile =
-        std::env::temp_dir().join(format!("tower-egress-{}-{case}-{rounds}.callgrind", std::process::id()));
+fn callgrind(table: &str, case: usize, rounds: u64) -> Option<Cost> {
+    let profile = std::env::temp_dir()
+        .join(format!("tower-egress-{}-{table}-{case}-{rounds}.callgrind", std::process::id()));
     let child = Command::new("valgrind")
         .args(["--tool=callgrind", "--compress-strings=no", "--toggle-collect=*measure::repeat"])
         .arg(format!("--callgrind-out-file={}", profile.display()))
         .arg(std::env::current_exe().ok()?)
-        .args(["--rounds", &case.to_string(), &rounds.to_string()])
+        .args(["--rounds", table, &case.to_string(), &rounds.to_string()])
         .output();
     let text = std::fs::read_to_string(&profile).ok();
     let _ = std::fs::remove_file(profile);

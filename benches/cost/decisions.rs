@@ -1,17 +1,15 @@
 //! What a decision costs: nanoseconds, instructions and allocations. `benches/README.md` has the commands and the figures.
 
-#[path = "measure/mod.rs"]
-mod measure;
-
+use crate::measure::{Case, Cost, Round, Table};
 use governor::{Quota, RateLimiter};
-use measure::{Case, Cost, Round};
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::num::NonZeroU32;
-use std::process::ExitCode;
 use std::time::Duration;
 use tower_egress::outcome::RetryAfter;
 use tower_egress::{ExitList, LeaseRequest, Outcome, Scheduler};
+
+pub(crate) const TABLE: Table = Table { name: "decisions", cases, first: || {}, holds: flat };
 
 /// How many exits there are, and how many of a hundred are usable.
 const EXITS: [usize; 3] = [100, 10_000, 100_000];
@@ -108,8 +106,4 @@ fn flat(costs: &[Option<Cost>]) -> bool {
         flat &= more <= most_more;
     }
     flat
-}
-
-fn main() -> ExitCode {
-    measure::run(&cases(), flat)
 }

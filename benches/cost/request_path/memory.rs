@@ -1,7 +1,7 @@
 //! Heap of exits without a connection, and of idle connections: what a child holds when it ends, by memcheck's count. The
 //! same child with more and with fewer of one thing, and the difference is the things' alone.
 
-use crate::{held, word};
+use super::{held, word};
 use std::process::{Command, Stdio};
 
 /// Bytes of 10,000 exits without a connection, all in all.

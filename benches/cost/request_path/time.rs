@@ -1,9 +1,9 @@
 //! CPU time of the client's thread for a request, by clients that take turns.
 
-use crate::clients::{Alone, Layered, Reqwest, hyper_forward, hyper_tunnel};
-use crate::far::Far;
-use crate::world::{Client, WORLDS, World, fetch, runtime};
-use crate::{EXITS, word};
+use super::clients::{Alone, Layered, Reqwest, hyper_forward, hyper_tunnel};
+use super::far::Far;
+use super::world::{Client, WORLDS, World, fetch, runtime};
+use super::{EXITS, word};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
