@@ -3,10 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod forms;
+mod frames;
 mod fresh;
+mod http2;
 mod pooling;
 mod secrets;
+mod stack;
 mod stale;
+mod streams;
 mod tls;
 mod tunnel;
 mod world;
