@@ -2,7 +2,7 @@
 
 use crate::world::{Proxy, get, text, within};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::runtime::Builder;
 use tokio::sync::watch;
@@ -18,13 +18,13 @@ fn te_093_ten_thousand_sessions_leave_nothing_behind() {
     // A thread of its own: what the proxy allocates is not the client's.
     let server = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let (open, mut opened) = watch::channel(0_usize);
-    let (open, most) = (Arc::new(open), Arc::new(AtomicU32::new(0)));
+    let (open, most) = (Arc::new(open), Arc::new(AtomicUsize::new(0)));
     let peak = Arc::clone(&most);
     let proxy = server.block_on(Proxy::start(move |peer| {
         let (open, peak) = (Arc::clone(&open), Arc::clone(&peak));
         async move {
             open.send_modify(|open| *open += 1);
-            peak.fetch_max(u32::try_from(*open.borrow()).unwrap(), Ordering::Relaxed);
+            peak.fetch_max(*open.borrow(), Ordering::Relaxed);
             peer.serve().await;
             open.send_modify(|open| *open -= 1);
         }
@@ -33,7 +33,7 @@ fn te_093_ten_thousand_sessions_leave_nothing_behind() {
     let mut kept = None;
     let memory = allocation_counter::measure(|| {
         callers.block_on(async {
-            let client = ExitClient::builder().max_idle(MAX_IDLE).idle_timeout(Duration::from_millis(500));
+            let client = ExitClient::builder().max_idle(MAX_IDLE).idle_timeout(Duration::from_secs(2));
             let (client, next) = (client.build().unwrap(), Arc::new(AtomicU32::new(0)));
             let proxy = Arc::new(proxy);
             let caller = |_| {
@@ -57,7 +57,8 @@ fn te_093_ten_thousand_sessions_leave_nothing_behind() {
         });
     });
     let peak = most.load(Ordering::Relaxed);
-    assert!(peak < EXITS / 10, "{peak} connections were open at once");
+    // Those that are being closed are a few more.
+    assert!(peak <= 2 * MAX_IDLE, "{peak} connections were open at once");
     assert!(memory.bytes_max < 200 << 20, "{memory:?}");
     assert!(memory.bytes_current < 1 << 20, "of ten thousand exits nothing stays: {memory:?}");
     drop(kept);

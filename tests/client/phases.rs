@@ -35,6 +35,12 @@ struct Row {
     origin: usize,
 }
 
+impl Row {
+    fn is_timeout(&self) -> bool {
+        self.what.ends_with("in time")
+    }
+}
+
 enum Broken {
     /// Its name has no address.
     Nameless,
@@ -117,9 +123,10 @@ fn table() -> Vec<Row> {
     // An https:// exit whose certificate is another's.
     let wrong_name = script(|peer, tls| async move { drop(peer.accept(&tls).await) });
     let no_tls = script(|mut peer, _| async move { peer.send(b"HTTP/1.1 400 Bad Request\r\n\r\n").await });
-    let other_origin = script(|peer, _| async move {
-        let other = Pki::new("other.example");
-        drop(peer.tunnel(&other.origin).await);
+    let other = Pki::new("other.example").origin;
+    let other_origin = script(move |peer: Peer<TcpStream>, _| {
+        let other = other.clone();
+        async move { drop(peer.tunnel(&other).await) }
     });
     let open = "HTTP/1.1 200 OK\r\n\r\n";
     use Broken::{Dead, Nameless, Scripted};
@@ -249,10 +256,10 @@ impl Broken {
     }
 }
 
-fn client(pki: &Pki) -> ExitClient {
+fn client(pki: &Pki, row: &Row) -> ExitClient {
     let proxies = ProxyTls::builder().roots_pem(pki.roots.as_bytes()).build().unwrap();
-    let short = Duration::from_millis(300);
-    pki.builder().proxy_tls(&proxies).tunnel_timeout(short).tls_timeout(short).build().unwrap()
+    let limit = Duration::from_secs(if row.is_timeout() { 1 } else { 10 });
+    pki.builder().proxy_tls(&proxies).tunnel_timeout(limit).tls_timeout(limit).build().unwrap()
 }
 
 fn asked(proxy: &mut Proxy) -> usize {
@@ -269,16 +276,19 @@ async fn failure_of(client: &ExitClient, method: Method, exit: &Exit, uri: &str)
 
 #[tokio::test]
 async fn each_way_to_fail_has_its_phase_and_proves_no_more_than_it_may() {
-    let run = |row: Row| async move {
-        let pki = Pki::new("shop.example");
-        for method in [Method::GET, Method::POST] {
-            let (exit, mut proxy) = row.exit.start(&pki, false).await;
-            let failure = failure_of(&client(&pki), method.clone(), &exit, row.uri).await;
-            let what = format!("{method}: {}: {failure:?}", row.what);
-            assert_eq!((failure.phase(), failure.seen()), (row.phase, row.seen), "{what}");
-            assert_eq!(failure.is_timeout(), row.what.ends_with("in time"), "{what}");
-            assert_eq!(proxy.as_mut().map_or(0, asked), row.origin, "{what}");
-            assert!(!failure.is_blameless(), "{what}");
+    let shared = Arc::new(Pki::new("shop.example"));
+    let run = |row: Row| {
+        let pki = Arc::clone(&shared);
+        async move {
+            for method in [Method::GET, Method::POST] {
+                let (exit, mut proxy) = row.exit.start(&pki, false).await;
+                let failure = failure_of(&client(&pki, &row), method.clone(), &exit, row.uri).await;
+                let what = format!("{method}: {}: {failure:?}", row.what);
+                assert_eq!((failure.phase(), failure.seen()), (row.phase, row.seen), "{what}");
+                assert_eq!(failure.is_timeout(), row.is_timeout(), "{what}");
+                assert_eq!(proxy.as_mut().map_or(0, asked), row.origin, "{what}");
+                assert!(!failure.is_blameless(), "{what}");
+            }
         }
     };
     let rows: JoinSet<_> = table().into_iter().map(run).collect();
@@ -289,22 +299,25 @@ async fn each_way_to_fail_has_its_phase_and_proves_no_more_than_it_may() {
 /// next attempt to is the scheduler's affair, so that the first works by then, too.
 #[tokio::test]
 async fn what_the_origin_never_saw_goes_on_and_of_the_rest_only_what_is_idempotent() {
-    let run = |row: Row| async move {
-        let pki = Pki::new("shop.example");
-        for method in [Method::GET, Method::POST] {
-            let (exit, mut broken) = row.exit.start(&pki, true).await;
-            let mut fine = fine(&pki).await;
-            let other = Exit::parse(&format!("http://u:p@{}", fine.address())).unwrap();
-            let fleet = Fleet::first(&exit, [exit.clone(), other], client(&pki));
-            let answer = fleet.send(method.clone(), row.uri, "body").await;
-            let what = format!("{method}: {}: {answer:?}", row.what);
-            let goes_on = row.seen == Never || method == Method::GET;
-            let origin = broken.as_mut().map_or(0, asked) + asked(&mut fine);
-            assert_eq!(origin, row.origin + usize::from(goes_on), "{what}");
-            assert_eq!(answer.is_ok(), goes_on, "{what}");
-            if let Ok(answer) = answer {
-                let attempts = answer.extensions().get::<Served>().unwrap().attempts();
-                assert_eq!((answer.status().as_u16(), attempts), (200, 2), "{what}");
+    let shared = Arc::new(Pki::new("shop.example"));
+    let run = |row: Row| {
+        let pki = Arc::clone(&shared);
+        async move {
+            for method in [Method::GET, Method::POST] {
+                let (exit, mut broken) = row.exit.start(&pki, true).await;
+                let mut fine = fine(&pki).await;
+                let other = Exit::parse(&format!("http://u:p@{}", fine.address())).unwrap();
+                let fleet = Fleet::first(&exit, [exit.clone(), other], client(&pki, &row));
+                let answer = fleet.send(method.clone(), row.uri, "body").await;
+                let what = format!("{method}: {}: {answer:?}", row.what);
+                let goes_on = row.seen == Never || method == Method::GET;
+                let origin = broken.as_mut().map_or(0, asked) + asked(&mut fine);
+                assert_eq!(origin, row.origin + usize::from(goes_on), "{what}");
+                assert_eq!(answer.is_ok(), goes_on, "{what}");
+                if let Ok(answer) = answer {
+                    let attempts = answer.extensions().get::<Served>().unwrap().attempts();
+                    assert_eq!((answer.status().as_u16(), attempts), (200, 2), "{what}");
+                }
             }
         }
     };
@@ -328,7 +341,7 @@ async fn a_body_that_is_reset_came_from_an_origin_that_saw_the_request() {
     })
     .await;
     let ask = request(Method::POST, Some(&proxy.route()), HTTPS, "body");
-    let answer = send(&client(&pki), ask).await.unwrap();
+    let answer = send(&pki.client(), ask).await.unwrap();
     read.notify_one();
     let failure = within(answer.into_body().collect()).await.unwrap_err().into_failure();
     assert_eq!((failure.phase(), failure.seen(), asked(&mut proxy)), (Body, Saw, 1));
