@@ -30,7 +30,7 @@ async fn te_001_fifty_requests_by_turns_leave_through_the_login_they_were_leased
         let mut user: Option<String> = None;
         while let Some(head) = peer.proxy_head().await {
             let login = line(&head, "proxy-authorization").unwrap().to_owned();
-            let leaves = user.get_or_insert(login.clone());
+            let leaves = user.get_or_insert_with(|| login.clone());
             assert_eq!(*leaves, login, "a connection has one user");
             let answer = page(leaves);
             peer.send(answer.as_bytes()).await;

@@ -307,7 +307,7 @@ async fn what_the_origin_never_saw_goes_on_and_of_the_rest_only_what_is_idempote
                 let (exit, mut broken) = row.exit.start(&pki, true).await;
                 let mut fine = fine(&pki).await;
                 let other = Exit::parse(&format!("http://u:p@{}", fine.address())).unwrap();
-                let fleet = Fleet::first(&exit, [exit.clone(), other], client(&pki, &row));
+                let fleet = Fleet::first(&exit, &[exit.clone(), other], client(&pki, &row));
                 let answer = fleet.send(method.clone(), row.uri, "body").await;
                 let what = format!("{method}: {}: {answer:?}", row.what);
                 let goes_on = row.seen == Never || method == Method::GET;

@@ -28,13 +28,13 @@ impl Fleet {
     }
 
     /// Two exits, of which this one is taken first.
-    pub(crate) fn first(first: &Exit, exits: [Exit; 2], client: ExitClient) -> Self {
+    pub(crate) fn first(first: &Exit, exits: &[Exit; 2], client: ExitClient) -> Self {
         let takes_it = |seed: &u64| {
             let ask = LeaseRequest::per_request().origin("shop.example");
-            scheduler(*seed, &exits).lease(&ask).unwrap().exit() == first.id()
+            scheduler(*seed, exits).lease(&ask).unwrap().exit() == first.id()
         };
         let seed = (0..64).find(takes_it).expect("a seed decides");
-        Self::built(scheduler(seed, &exits), client)
+        Self::built(scheduler(seed, exits), client)
     }
 
     fn built(scheduler: Scheduler, client: ExitClient) -> Self {
