@@ -94,7 +94,9 @@ impl Shared {
         }
         let dial = || -> Pin<Box<_>> { Box::pin(Arc::clone(self).dial(course.clone())) };
         let shareable = course.key.https && self.http2 && !course.route.is_fresh() && self.idle.keeps();
-        let joined = if shareable { self.flights.join(&course.key, || dial()).await } else { None };
+        let Course { route, key, .. } = course;
+        let patience = self.dialer.limits.establish;
+        let joined = if shareable { self.flights.join(key, route, patience, || dial()).await } else { None };
         match joined {
             Some(connection) => connection,
             None => dial().await,

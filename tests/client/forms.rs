@@ -108,19 +108,6 @@ async fn a_body_that_breaks_off_is_a_failure_of_the_body() {
 }
 
 #[tokio::test]
-async fn two_exits_at_one_address_share_no_connection() {
-    let mut proxy = Proxy::start(|peer| peer.serve()).await;
-    let client = ExitClient::new();
-    let (alice, bob) = (proxy.route_as("alice", "pw"), proxy.route_as("bob", "pw"));
-    for route in [&alice, &bob, &alice, &bob] {
-        assert_eq!(text(get(&client, route, "http://shop.example/").await.unwrap()).await, "ok");
-    }
-    let seen = proxy.seen();
-    let logins: Vec<_> = seen.iter().filter(|event| matches!(event, Event::Origin(_))).collect();
-    assert_eq!((accepted(&seen), logins.len()), (2, 4));
-}
-
-#[tokio::test]
 async fn a_request_body_that_breaks_is_a_failure_to_send() {
     let mut proxy = Proxy::start(|mut peer| async move { peer.until_closed().await }).await;
     let mut request = request(Method::POST, Some(&proxy.route()), "http://shop.example/", "");

@@ -24,17 +24,7 @@ async fn one_exit_and_origin_keep_one_connection() {
 }
 
 #[tokio::test]
-async fn another_origin_scheme_or_port_is_another_connection() {
-    let mut proxy = Proxy::start(|peer| peer.serve()).await;
-    let client = ExitClient::new();
-    for uri in ["http://shop.example/", "http://other.example/", "http://shop.example:8080/"] {
-        assert_eq!(text(get(&client, &proxy.route(), uri).await.unwrap()).await, "ok");
-    }
-    assert_eq!(accepted(&proxy.seen()), 3);
-}
-
-#[tokio::test]
-async fn a_new_password_opens_a_new_tunnel_and_ends_the_old_one() {
+async fn te_011_a_new_password_opens_a_new_tunnel_and_ends_the_old_one() {
     let pki = Pki::new("shop.example");
     let mut proxy = pki.proxy().await;
     let client = pki.client();

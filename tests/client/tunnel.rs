@@ -41,47 +41,6 @@ async fn a_tunnel_carries_the_request_and_not_the_login() {
 }
 
 #[tokio::test]
-async fn an_ipv6_origin_is_bracketed_on_the_wire_and_bare_in_the_certificate() {
-    let pki = Pki::new("::1");
-    let mut proxy = pki.proxy().await;
-    let answer = get(&pki.client(), &proxy.route_without_login(), "https://[::1]:8443/").await.unwrap();
-    assert_eq!(text(answer).await, "ok");
-    let connect = "CONNECT [::1]:8443 HTTP/1.1\r\nhost: [::1]:8443\r\n\r\n";
-    assert_eq!(proxy.seen()[1], Event::Proxy(connect.to_owned()));
-}
-
-#[tokio::test]
-async fn any_2xx_opens_the_tunnel_however_its_head_is_cut() {
-    let pki = Pki::new("shop.example");
-    for head in [
-        "HTTP/1.1 200 Connection established\r\nVia: a\r\n\r\n",
-        "HTTP/1.0 200\r\n\r\n",
-        "HTTP/1.1 200 OK\nvia: a\n\n",
-        "HTTP/1.1 204 No Content\r\n\r\n",
-        "HTTP/1.1 299 Odd\r\ncontent-length: 5\r\n\r\n",
-        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n",
-        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nProxy Connection: x\r\nno colon\r\n\r\n",
-    ] {
-        let origin = pki.origin.clone();
-        let proxy = Proxy::start(move |mut peer| {
-            let origin = origin.clone();
-            async move {
-                peer.proxy_head().await;
-                peer.send_slowly(head.as_bytes()).await;
-                if let Some(origin) = peer.accept(&origin).await {
-                    origin.serve().await;
-                }
-            }
-        })
-        .await;
-        let answer =
-            get(&pki.client(), &proxy.route(), URI).await.unwrap_or_else(|error| panic!("{head:?}: {error}"));
-        assert_eq!(text(answer).await, "ok", "{head:?}");
-    }
-}
-
-#[tokio::test]
 async fn a_refusal_keeps_status_headers_and_body() {
     for status in [301, 400, 403, 407, 429, 502, 503, 504, 599, 999] {
         let answer = format!(
@@ -153,45 +112,6 @@ async fn what_is_not_http_is_no_refusal() {
         let failure = refused(answer).await;
         assert!(failure.refusal().is_none());
         assert!(std::error::Error::source(&failure).is_some());
-    }
-}
-
-#[tokio::test]
-async fn a_proxy_that_hangs_up_has_refused_nothing() {
-    for (reset, part) in [(false, ""), (false, "HTTP/1.1 200 OK\r\nvia"), (true, "")] {
-        let proxy = Proxy::start(move |mut peer| async move {
-            peer.proxy_head().await;
-            peer.send(part.as_bytes()).await;
-            if reset {
-                peer.io.set_zero_linger().unwrap();
-            }
-        })
-        .await;
-        let failure = get(&any_client(), &proxy.route(), URI).await.unwrap_err().into_failure();
-        assert_eq!((failure.phase(), failure.seen()), (Phase::Tunnel, Seen::Never), "{reset} {part:?}");
-        assert!(failure.refusal().is_none());
-        assert!(!failure.is_timeout());
-    }
-}
-
-#[tokio::test]
-async fn a_proxy_that_hangs_or_dribbles_runs_into_the_deadline() {
-    for dribble in [false, true] {
-        let mut proxy = Proxy::start(move |mut peer| async move {
-            peer.proxy_head().await;
-            peer.send(b"HTTP/1.1 200 OK\r\nx: ").await;
-            while dribble && peer.io.try_write(b"y").is_ok() {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-            peer.until_closed().await;
-        })
-        .await;
-        let client =
-            Pki::new("shop.example").builder().establish_timeout(Duration::from_millis(100)).build().unwrap();
-        let failure = get(&client, &proxy.route(), URI).await.unwrap_err().into_failure();
-        assert_eq!((failure.phase(), failure.seen()), (Phase::Tunnel, Seen::Never));
-        assert!(failure.is_timeout());
-        proxy.ended(0).await;
     }
 }
 

@@ -5,8 +5,11 @@ use http_body_util::BodyExt as _;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{HandshakeKind, ServerConfig};
+use std::future::poll_fn;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -14,6 +17,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 use tower::ServiceExt as _;
 use tower_egress::client::{ClientError, ExitClientBuilder, IncomingBody};
 use tower_egress::exit::{Exit, Route};
@@ -128,8 +132,20 @@ pub(crate) fn accepted(events: &[Event]) -> usize {
 pub(crate) struct Peer<T> {
     pub(crate) io: T,
     number: usize,
-    tap: UnboundedSender<Event>,
-    read: Vec<u8>,
+    pub(crate) tap: UnboundedSender<Event>,
+    pub(crate) read: Vec<u8>,
+}
+
+impl<T> Peer<T> {
+    /// The same peer over what a handshake makes of its stream, if it succeeds.
+    pub(crate) async fn secured<U, H: Future<Output = Option<U>>>(
+        self,
+        handshake: impl FnOnce(T, UnboundedSender<Event>) -> H,
+    ) -> Option<Peer<U>> {
+        let Self { io, number, tap, .. } = self;
+        let io = handshake(io, tap.clone()).await?;
+        Some(Peer { io, number, tap, read: Vec::new() })
+    }
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Peer<T> {
@@ -166,6 +182,28 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Peer<T> {
         }
     }
 
+    /// Reads whatever comes next; false at the end of the stream.
+    pub(crate) async fn some(&mut self) -> bool {
+        self.read.clear();
+        matches!(self.io.read_buf(&mut self.read).await, Ok(1..))
+    }
+
+    /// Whether a CONNECT comes next.
+    pub(crate) async fn is_connect(&mut self) -> bool {
+        while self.read.len() < 7 {
+            if !matches!(self.io.read_buf(&mut self.read).await, Ok(1..)) {
+                return false;
+            }
+        }
+        self.read.starts_with(b"CONNECT")
+    }
+
+    /// How many bytes come until the client closes.
+    pub(crate) async fn rest(&mut self) -> usize {
+        self.until_closed().await;
+        std::mem::take(&mut self.read).len()
+    }
+
     pub(crate) async fn until_closed(&mut self) {
         while matches!(self.io.read_buf(&mut self.read).await, Ok(1..)) {}
     }
@@ -196,23 +234,25 @@ impl Peer<TcpStream> {
     }
 
     /// Becomes the origin at the far end of the tunnel.
-    pub(crate) async fn accept(
-        self,
-        tls: &TlsAcceptor,
-    ) -> Option<Peer<tokio_rustls::server::TlsStream<TcpStream>>> {
-        let io = tls.accept(self.io).await.ok()?;
-        let kind = io.get_ref().1.handshake_kind().unwrap();
-        let _ = self.tap.send(Event::Handshake(kind));
-        Some(Peer { io, number: self.number, tap: self.tap, read: Vec::new() })
+    pub(crate) async fn accept(self, tls: &TlsAcceptor) -> Option<Peer<TlsStream<TcpStream>>> {
+        let handshake = |io, tap: UnboundedSender<Event>| async move {
+            let io = tls.accept(io).await.ok()?;
+            let _ = tap.send(Event::Handshake(io.get_ref().1.handshake_kind().unwrap()));
+            Some(io)
+        };
+        self.secured(handshake).await
+    }
+
+    /// Accepts one CONNECT, and becomes the origin behind it.
+    pub(crate) async fn tunnel(mut self, tls: &TlsAcceptor) -> Option<Peer<TlsStream<TcpStream>>> {
+        self.proxy_head().await?;
+        self.send(b"HTTP/1.1 200 OK\r\n\r\n").await;
+        self.accept(tls).await
     }
 
     /// Accepts one CONNECT and serves the origin behind it.
-    pub(crate) async fn tunnel_and_serve(mut self, tls: TlsAcceptor) {
-        if self.proxy_head().await.is_none() {
-            return;
-        }
-        self.send(b"HTTP/1.1 200 OK\r\n\r\n").await;
-        if let Some(origin) = self.accept(&tls).await {
+    pub(crate) async fn tunnel_and_serve(self, tls: TlsAcceptor) {
+        if let Some(origin) = self.tunnel(&tls).await {
             origin.serve().await;
         }
     }
@@ -226,6 +266,11 @@ pub(crate) struct Pki {
 
 impl Pki {
     pub(crate) fn new(name: &str) -> Self {
+        Self::speaking(name, &[])
+    }
+
+    /// The origin chooses the first of these protocols that is offered.
+    pub(crate) fn speaking(name: &str, protocols: &[&str]) -> Self {
         let mut authority = CertificateParams::default();
         authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().unwrap();
@@ -233,12 +278,17 @@ impl Pki {
         let issuer = Issuer::new(authority, key);
         let key = KeyPair::generate().unwrap();
         let leaf = CertificateParams::new([name.to_owned()]).unwrap().signed_by(&key, &issuer).unwrap();
-        let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(vec![leaf.der().clone()], PrivateKeyDer::try_from(key.serialize_der()).unwrap())
-            .unwrap();
+        let mut config =
+            ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+                .with_safe_default_protocol_versions()
+                .unwrap()
+                .with_no_client_auth()
+                .with_single_cert(
+                    vec![leaf.der().clone()],
+                    PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
+                )
+                .unwrap();
+        config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
         Self { roots, origin: Arc::new(config).into() }
     }
 
@@ -291,6 +341,12 @@ pub(crate) async fn get(
 pub(crate) async fn text(answer: Response<IncomingBody>) -> String {
     let body = within(answer.into_body().collect()).await.unwrap().to_bytes();
     String::from_utf8(body.to_vec()).unwrap()
+}
+
+/// Takes the first step of some work that cannot be over yet, and no other.
+pub(crate) async fn begin(work: &mut (impl Future + Unpin)) {
+    let pending = poll_fn(|cx| Poll::Ready(Pin::new(&mut *work).poll(cx).is_pending())).await;
+    assert!(pending, "it is over already");
 }
 
 /// A failing test must end.

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn bytes_that_arrive_with_the_head_belong_to_the_tunnel() {
+    async fn te_040_bytes_that_arrive_with_the_head_belong_to_the_tunnel() {
         for head in [
             "HTTP/1.1 200 OK\r\n\r\n",
             "HTTP/1.0 200\n\n",

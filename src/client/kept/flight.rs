@@ -7,6 +7,7 @@
 
 use super::Key;
 use crate::client::connection::Connection;
+use crate::exit::Route;
 use crate::outcome::Failure;
 use hashbrown::HashMap;
 use http::uri::Authority;
@@ -14,7 +15,9 @@ use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
 
 /// Most origins that are known for HTTP/1.1.
 const KNOWN: usize = 4096;
@@ -27,10 +30,18 @@ pub(in crate::client) struct Flights(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    flights: HashMap<Key, Weak<Flight>>,
+    flights: HashMap<Key, Boarding>,
     /// Origins that have chosen HTTP/1.1, and their order.
     http1: HashMap<Authority, ()>,
     order: VecDeque<Authority>,
+}
+
+/// A dial, and those who wait for it.
+struct Boarding {
+    flight: Arc<Flight>,
+    /// The login is part of it: with another password an exit may be another session.
+    route: Route,
+    seats: usize,
 }
 
 /// Held by whoever moves the dial; the next in line takes it when it is over, or when that one goes away.
@@ -43,14 +54,17 @@ enum Stage {
 }
 
 impl Flights {
-    /// A connection that others may have dialled, or `None` if everybody must dial alone.
+    /// A connection that others may have dialled, or `None` if everybody must dial alone. Whoever moves the dial may not come
+    /// back to it, so that nobody waits for it longer than `patience`.
     pub(in crate::client) async fn join(
         &self,
         key: &Key,
+        route: &Route,
+        patience: Duration,
         dial: impl FnOnce() -> Dial,
     ) -> Option<Result<Connection, Failure>> {
-        let seat = self.seat(key, dial)?;
-        let mut stage = seat.flight.lock().await;
+        let seat = self.seat(key, route, dial)?;
+        let mut stage = timeout(patience, seat.flight.lock()).await.ok()?;
         match &mut *stage {
             Stage::Over(shared) => shared.as_ref().and_then(Connection::share).map(Ok),
             Stage::Dialling(dial) => {
@@ -65,17 +79,20 @@ impl Flights {
         }
     }
 
-    fn seat(&self, key: &Key, dial: impl FnOnce() -> Dial) -> Option<Seat<'_>> {
+    fn seat(&self, key: &Key, route: &Route, dial: impl FnOnce() -> Dial) -> Option<Seat<'_>> {
         let mut state = self.0.lock();
         if state.http1.contains_key(&key.authority) {
             return None;
         }
-        let flight = state.flights.get(key).and_then(Weak::upgrade).unwrap_or_else(|| {
+        let boarding = state.flights.entry(key.clone()).or_insert_with(|| {
             let flight = Arc::new(Flight::new(Stage::Dialling(dial())));
-            state.flights.insert(key.clone(), Arc::downgrade(&flight));
-            flight
+            Boarding { flight, route: route.clone(), seats: 0 }
         });
-        Some(Seat { flights: self, key: key.clone(), flight })
+        if boarding.route != *route {
+            return None;
+        }
+        boarding.seats += 1;
+        Some(Seat { flights: self, key: key.clone(), flight: Arc::clone(&boarding.flight) })
     }
 
     /// An origin has chosen HTTP/2 after all.
@@ -107,12 +124,12 @@ struct Seat<'a> {
 }
 
 impl Drop for Seat<'_> {
-    /// The last one takes the flight off the board; the dial is dropped after the lock.
+    /// The last one takes the flight off the board; its own share of it, and so the dial, is dropped after the lock.
     fn drop(&mut self) {
         let mut state = self.flights.0.lock();
-        let ours =
-            state.flights.get(&self.key).is_some_and(|known| known.ptr_eq(&Arc::downgrade(&self.flight)));
-        if ours && Arc::strong_count(&self.flight) == 1 {
+        let Some(boarding) = state.flights.get_mut(&self.key) else { return };
+        boarding.seats -= 1;
+        if boarding.seats == 0 {
             state.flights.remove(&self.key);
         }
     }
