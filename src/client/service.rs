@@ -2,7 +2,7 @@
 
 use super::body::{Held, IncomingBody};
 use super::connection::{Connection, Unanswered};
-use super::dial::Dialer;
+use super::dial::{Dialer, not_let_in};
 use super::error::{ClientError, unsendable};
 use super::kept::{Flights, Idle, Kept, Key};
 use super::target::{Target, Way};
@@ -92,7 +92,8 @@ impl Shared {
         course.route.keepers().add(&keeper);
         let dial = || -> Pin<Box<_>> { Box::pin(Arc::clone(self).dial(course.clone())) };
         let shareable = course.key.https && self.http2 && !course.route.is_fresh() && self.idle.keeps();
-        let joined = if shareable { self.flights.join(&course.key, || dial()).await } else { None };
+        let joined =
+            if shareable { self.flights.join(&course.key, &course.route, || dial()).await } else { None };
         match joined {
             Some(connection) => connection,
             None => dial().await,
@@ -125,11 +126,16 @@ impl Shared {
         match connection.exchange(request).await {
             Ok(answer) => Ok(self.hold(answer, outcome::Connection::new(), connection, course)),
             Err(unanswered) => {
+                let forwarded = course.key.forwarded;
                 let failure = match unanswered {
                     Unanswered::NotSent(_, cause) => not_sent(cause),
-                    Unanswered::MaybeSent { cause, .. } => maybe_sent(cause, false),
+                    Unanswered::MaybeSent { cause, heard } => {
+                        let refused =
+                            (forwarded && !heard).then(|| not_let_in(&course.route, &cause)).flatten();
+                        refused.unwrap_or_else(|| maybe_sent(cause, false))
+                    }
                 };
-                let failure = failure.login_accepted(!course.key.forwarded);
+                let failure = failure.login_accepted(!forwarded);
                 Err(failure.after(connection.wire().take()).into())
             }
         }

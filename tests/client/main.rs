@@ -4,8 +4,17 @@
 
 mod forms;
 mod fresh;
+mod https_proxy;
+mod local;
+mod logins;
+mod names;
 mod pooling;
+#[cfg(feature = "tower-http")]
+mod redirects;
+mod rotation;
 mod secrets;
+mod socks;
+mod socks_refusals;
 mod stale;
 mod tls;
 mod tunnel;

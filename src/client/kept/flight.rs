@@ -1,12 +1,13 @@
 //! One dial for all who wait for the same: a cold burst to an origin that speaks HTTP/2 opens one connection.
 //!
-//! Whether it does shows only at the end of its handshake. So whoever comes while a dial is under way waits for it, and
-//! shares the connection if it can be shared. If it cannot, or if the dial has failed, all go on by themselves, and an
+//! Whether it does shows only at the end of its handshake. So whoever comes by the same route while a dial is under way waits
+//! for it, and shares the connection if it can be shared. If it cannot, or if the dial has failed, all go on by themselves, and an
 //! origin that is known for HTTP/1.1 is not waited for again. The dial lives in no task: whoever waits first moves it, and
 //! if it goes away the next one does. With the last one the dial ends.
 
 use super::Key;
 use crate::client::connection::Connection;
+use crate::exit::Route;
 use crate::outcome::Failure;
 use hashbrown::HashMap;
 use http::uri::Authority;
@@ -27,10 +28,16 @@ pub(in crate::client) struct Flights(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    flights: HashMap<Key, Weak<Flight>>,
+    flights: HashMap<Key, UnderWay>,
     /// Origins that have chosen HTTP/1.1, and their order.
     http1: HashMap<Authority, ()>,
     order: VecDeque<Authority>,
+}
+
+/// A dial, and the login and TLS that it uses: the key names neither.
+struct UnderWay {
+    route: Route,
+    flight: Weak<Flight>,
 }
 
 /// Held by whoever moves the dial; the next in line takes it when it is over, or when that one goes away.
@@ -47,10 +54,11 @@ impl Flights {
     pub(in crate::client) async fn join(
         &self,
         key: &Key,
+        route: &Route,
         dial: impl FnOnce() -> Dial,
     ) -> Option<Result<Connection, Failure>> {
-        let seat = self.seat(key, dial)?;
-        let mut stage = seat.flight.lock().await;
+        let seat = self.seat(key, route, dial)?;
+        let mut stage = seat.flight.as_ref()?.lock().await;
         match &mut *stage {
             Stage::Over(shared) => shared.as_ref().and_then(Connection::share).map(Ok),
             Stage::Dialling(dial) => {
@@ -65,17 +73,22 @@ impl Flights {
         }
     }
 
-    fn seat(&self, key: &Key, dial: impl FnOnce() -> Dial) -> Option<Seat<'_>> {
+    fn seat(&self, key: &Key, route: &Route, dial: impl FnOnce() -> Dial) -> Option<Seat<'_>> {
         let mut state = self.0.lock();
         if state.http1.contains_key(&key.authority) {
             return None;
         }
-        let flight = state.flights.get(key).and_then(Weak::upgrade).unwrap_or_else(|| {
+        let under_way = state.flights.get(key).filter(|known| known.flight.strong_count() > 0);
+        if under_way.is_some_and(|known| known.route != *route) {
+            return None;
+        }
+        let flight = under_way.and_then(|known| known.flight.upgrade()).unwrap_or_else(|| {
             let flight = Arc::new(Flight::new(Stage::Dialling(dial())));
-            state.flights.insert(key.clone(), Arc::downgrade(&flight));
+            let known = UnderWay { route: route.clone(), flight: Arc::downgrade(&flight) };
+            state.flights.insert(key.clone(), known);
             flight
         });
-        Some(Seat { flights: self, key: key.clone(), flight })
+        Some(Seat { flights: self, key: key.clone(), flight: Some(flight) })
     }
 
     /// An origin has chosen HTTP/2 after all.
@@ -103,17 +116,20 @@ impl State {
 struct Seat<'a> {
     flights: &'a Flights,
     key: Key,
-    flight: Arc<Flight>,
+    /// Until it is dropped.
+    flight: Option<Arc<Flight>>,
 }
 
 impl Drop for Seat<'_> {
     /// The last one takes the flight off the board; the dial is dropped after the lock.
     fn drop(&mut self) {
         let mut state = self.flights.0.lock();
-        let ours =
-            state.flights.get(&self.key).is_some_and(|known| known.ptr_eq(&Arc::downgrade(&self.flight)));
-        if ours && Arc::strong_count(&self.flight) == 1 {
+        // Under the lock: of two that leave at once, one is the last.
+        let last = self.flight.take().and_then(Arc::into_inner);
+        if last.is_some() {
             state.flights.remove(&self.key);
         }
+        drop(state);
+        drop(last);
     }
 }
