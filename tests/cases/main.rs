@@ -8,6 +8,7 @@ mod cancel;
 mod failover;
 mod hints;
 mod jitter;
+mod never_direct;
 mod placement;
 mod redirects;
 mod repeats;
