@@ -5,6 +5,7 @@ use crate::exit::ExitList;
 use crate::lease::LeaseLayer;
 use crate::outcome::{
     AuthReason, BlockedBy, Connection, Evidence, Failure, GatewayScope, Outcome, Phase, RetryAfter, Seen,
+    SocksRefusal,
 };
 use crate::request::LeaseRequest;
 use crate::scheduler::{LeaseHandle, Scheduler};
@@ -158,6 +159,42 @@ fn c10_c32_a_refused_tunnel_is_read_as_an_answer_of_the_proxy() {
     let hinted = refused(503, headers(RETRY_AFTER, "7"));
     assert_eq!(hinted.retry_after, wait);
     assert!(matches!(hinted.outcome, Outcome::GatewayOverloaded { retry_after, .. } if retry_after == wait));
+}
+
+#[test]
+fn a_socks_refusal_is_the_targets_the_logins_or_the_exits() {
+    let refused = |refusal| of(Failure::new(Phase::Tunnel, Seen::Never).refused_by_socks(refusal));
+    let rejected = Outcome::AuthError { reason: AuthReason::Rejected };
+    for code in 0..=u8::MAX {
+        let outcome = match code {
+            2 => Outcome::TargetDenied,
+            3..=5 => Outcome::TargetUnreachable,
+            // Tor's codes for an onion service that cannot be had (proposal 304).
+            0xf0..=0xf7 => Outcome::TargetUnreachable,
+            _ => Outcome::ProxyError { phase: Phase::Tunnel },
+        };
+        let evidence = refused(SocksRefusal::Reply(code));
+        assert_eq!((code, evidence.outcome, evidence.seen), (code, outcome, Seen::Never));
+        for refusal in [SocksRefusal::Method(code), SocksRefusal::Login(code)] {
+            let evidence = refused(refusal);
+            assert_eq!((evidence.outcome, evidence.seen), (rejected, Seen::Never), "{refusal}");
+            assert!(!evidence.login_accepted);
+        }
+    }
+    let reply = Failure::new(Phase::Tunnel, Seen::Never).refused_by_socks(SocksRefusal::Reply(1));
+    assert!(of(reply.login_accepted(true)).login_accepted, "who is refused a tunnel was let in");
+}
+
+#[test]
+fn a_target_that_was_not_reached_from_here_is_no_exits_fault() {
+    for phase in [Phase::OriginDns, Phase::OriginTcp] {
+        for failed in [Failure::new(phase, Seen::Never), Failure::new(phase, Seen::Never).timed_out()] {
+            assert_eq!(of(failed).outcome, Outcome::TargetUnreachable, "{phase}");
+        }
+    }
+    for phase in [Phase::ExitTcp, Phase::ExitTls] {
+        assert_eq!(of(Failure::new(phase, Seen::Never)).outcome, Outcome::ProxyError { phase });
+    }
 }
 
 #[test]

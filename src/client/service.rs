@@ -2,7 +2,7 @@
 
 use super::body::{Held, IncomingBody};
 use super::connection::{Connection, Unanswered};
-use super::dial::{Dialer, refuses_us};
+use super::dial::{Dialer, not_let_in};
 use super::error::{ClientError, unsendable};
 use super::kept::{Flights, Idle, Kept, Key};
 use super::target::{Target, Way};
@@ -129,16 +129,16 @@ impl Shared {
         match connection.exchange(request).await {
             Ok(answer) => Ok(self.hold(answer, outcome::Connection::new(), connection, course)),
             Err(unanswered) => {
+                let forwarded = course.key.forwarded;
                 let failure = match unanswered {
                     Unanswered::NotSent(_, cause) => not_sent(cause),
-                    Unanswered::MaybeSent { cause, .. } if refuses_us(&cause) => {
-                        let forwarded = course.key.forwarded;
-                        let phase = if forwarded { Phase::ExitTls } else { Phase::OriginTls };
-                        Failure::new(phase, Seen::Never).because(cause)
+                    Unanswered::MaybeSent { cause, heard } => {
+                        let refused =
+                            (forwarded && !heard).then(|| not_let_in(&course.route, &cause)).flatten();
+                        refused.unwrap_or_else(|| maybe_sent(cause, false))
                     }
-                    Unanswered::MaybeSent { cause, .. } => maybe_sent(cause, false),
                 };
-                let failure = failure.login_accepted(!course.key.forwarded);
+                let failure = failure.login_accepted(!forwarded);
                 Err(failure.after(connection.wire().take()).into())
             }
         }

@@ -8,6 +8,7 @@ use http::header::{CONTENT_LENGTH, HOST, PROXY_AUTHORIZATION};
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderValue, Method, Request, Uri, Version};
 use rustls::pki_types::ServerName;
+use std::net::Ipv6Addr;
 
 /// The origin a request is for, as the wire names it, and what is asked of it.
 #[derive(Clone)]
@@ -134,6 +135,11 @@ fn normal(given: &Authority, own_port: u16) -> Result<Authority, Failure> {
     if host.is_empty() || host == "[]" {
         return Err(unsendable("the URI names no host"));
     }
+    // SOCKS and the resolver take what is in the brackets, and a name that is in there would pass as another host.
+    let v6 = host.strip_prefix('[').map(|host| host.strip_suffix(']').unwrap_or(host));
+    if v6.is_some_and(|v6| v6.parse::<Ipv6Addr>().is_err()) {
+        return Err(unsendable("the URI's host is in brackets but no IPv6 address"));
+    }
     let port = port_of(given)?.filter(|port| *port != own_port);
     let bare = port.is_none() && host.len() == given.as_str().len();
     if (bare || port.is_some_and(|_| !given.as_str().contains('@')))
@@ -258,7 +264,14 @@ mod tests {
 
     #[test]
     fn what_cannot_be_sent_is_refused_before_anything_is_dialled() {
-        for uri in ["/path", "shop.example:443", "ftp://shop.example/", "http://shop.example:99999/"] {
+        for uri in [
+            "/path",
+            "shop.example:443",
+            "ftp://shop.example/",
+            "http://shop.example:99999/",
+            "http://[shop.example]/",
+            "http://[::1%25lo]/",
+        ] {
             let failure = Target::of(&mut request(uri)).err().expect(uri);
             assert_eq!((failure.phase(), failure.seen()), (Phase::Request, Seen::Never), "{uri}");
         }

@@ -10,6 +10,7 @@ mod discarded;
 mod failover;
 mod hints;
 mod jitter;
+mod never_direct;
 mod pages;
 mod placement;
 mod redirects;

@@ -2,7 +2,9 @@
 
 use crate::world::{Event, Pki, Proxy, accepted, get, text, within};
 use http_body_util::BodyExt as _;
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Barrier;
 use tower_egress::exit::Gateway;
 use tower_egress::{ExitClient, LeaseRequest, Scheduler};
 
@@ -43,6 +45,36 @@ async fn te_011_a_new_password_opens_a_new_tunnel_and_ends_the_old_one() {
     }
     assert_eq!(ended, Some(0));
     assert_ne!(connects[0], connects[1]);
+}
+
+#[tokio::test]
+async fn two_passwords_that_dial_at_once_have_a_tunnel_each() {
+    let pki = Pki::new("shop.example");
+    let (origin, both) = (pki.origin.clone(), Arc::new(Barrier::new(2)));
+    let mut proxy = Proxy::start(move |mut peer| {
+        let (origin, both) = (origin.clone(), Arc::clone(&both));
+        async move {
+            peer.proxy_head().await;
+            // Neither tunnel opens before both were asked for.
+            both.wait().await;
+            peer.send(b"HTTP/1.1 200 OK\r\n\r\n").await;
+            if let Some(origin) = peer.accept(&origin).await {
+                origin.serve().await;
+            }
+        }
+    })
+    .await;
+    let client = pki.builder().establish_timeout(Duration::from_secs(5)).build().unwrap();
+    let (old, new) = (proxy.route_as("alice", "old"), proxy.route_as("alice", "new"));
+    let uri = "https://shop.example/";
+    let (one, two) = tokio::join!(get(&client, &old, uri), get(&client, &new, uri));
+    assert_eq!((text(one.unwrap()).await, text(two.unwrap()).await), ("ok".to_owned(), "ok".to_owned()));
+    let heads: std::collections::HashSet<_> = proxy
+        .seen()
+        .into_iter()
+        .filter_map(|event| if let Event::Proxy(head) = event { Some(head) } else { None })
+        .collect();
+    assert_eq!(heads.len(), 2, "each with its own login");
 }
 
 #[tokio::test]

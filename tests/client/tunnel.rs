@@ -115,6 +115,35 @@ async fn what_is_not_http_is_no_refusal() {
     }
 }
 
+/// Chosen: 16 KiB, where the case suggests 64; nothing that opens a tunnel needs more.
+#[tokio::test]
+async fn te_084_endless_headers_are_cut_at_a_fixed_cap() {
+    const SENDS: usize = 64 << 20;
+    let (took, mut taken) = tokio::sync::mpsc::unbounded_channel();
+    let mut proxy = Proxy::start(move |mut peer| {
+        let took = took.clone();
+        async move {
+            peer.proxy_head().await;
+            peer.send(b"HTTP/1.1 200 OK\r\n").await;
+            let line = format!("x: {}\r\n", "y".repeat(1000));
+            let mut sent = 0;
+            while sent < SENDS && peer.try_send(line.as_bytes()).await {
+                sent += line.len();
+            }
+            took.send(sent).unwrap();
+        }
+    })
+    .await;
+    let failure = get(&any_client(), &proxy.route(), URI).await.unwrap_err().into_failure();
+    assert_eq!((failure.phase(), failure.seen()), (Phase::Tunnel, Seen::Never));
+    assert!(failure.refusal().is_none() && !failure.is_timeout() && !failure.is_blameless());
+    let wire = failure.wire();
+    assert!((16_000..=64 * 1024).contains(&wire.received), "{wire:?}");
+    proxy.ended(0).await;
+    // The kernel's buffers take some more before it is told.
+    assert!(taken.recv().await.unwrap() < SENDS, "the client has hung up");
+}
+
 #[tokio::test]
 async fn an_exit_that_is_not_there() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();

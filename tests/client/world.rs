@@ -1,10 +1,14 @@
 //! A scripted proxy, an origin behind its tunnels, and the client's side of a test.
 
+mod socks;
+mod tls;
+
+pub(crate) use socks::Socks;
+pub(crate) use tls::{Authority, Hello};
+
 use http::{Method, Request, Response};
 use http_body_util::BodyExt as _;
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
-use rustls::pki_types::PrivateKeyDer;
-use rustls::{HandshakeKind, ServerConfig};
+use rustls::HandshakeKind;
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -33,6 +37,10 @@ pub(crate) enum Event {
     Accepted(usize),
     /// The head of a request to the proxy itself.
     Proxy(String),
+    /// What a SOCKS proxy was sent, message by message.
+    Socks(Vec<u8>),
+    /// What a TLS proxy was greeted with.
+    Hello(Hello),
     /// A handshake of the origin.
     Handshake(HandshakeKind),
     /// A request to the origin: head and body.
@@ -100,7 +108,12 @@ impl Proxy {
     }
 
     pub(crate) fn route_without_login(&self) -> Route {
-        Exit::parse(&format!("http://{}", self.address)).unwrap().route().clone()
+        self.route_by("http", "")
+    }
+
+    /// The exit by another scheme, with a login as a spec has it: `user:password@`, or nothing.
+    pub(crate) fn route_by(&self, scheme: &str, login: &str) -> Route {
+        Exit::parse(&format!("{scheme}://{login}{}", self.address)).unwrap().route().clone()
     }
 
     pub(crate) async fn event(&mut self) -> Event {
@@ -174,6 +187,11 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Peer<T> {
         let _ = self.io.flush().await;
     }
 
+    /// Whether the other side still takes something.
+    pub(crate) async fn try_send(&mut self, bytes: &[u8]) -> bool {
+        self.io.write_all(bytes).await.is_ok()
+    }
+
     /// One packet for each byte, as far as the kernel plays along.
     pub(crate) async fn send_slowly(&mut self, bytes: &[u8]) {
         for byte in bytes {
@@ -208,9 +226,21 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Peer<T> {
         while matches!(self.io.read_buf(&mut self.read).await, Ok(1..)) {}
     }
 
+    /// All that comes until the client closes.
+    pub(crate) async fn all(&mut self) -> Vec<u8> {
+        self.until_closed().await;
+        std::mem::take(&mut self.read)
+    }
+
     /// Answers one request as an origin would; false at the end of the stream.
     pub(crate) async fn answer(&mut self, answer: &str) -> bool {
+        self.answer_by(|_| answer.to_owned()).await
+    }
+
+    /// Answers one request by its head.
+    pub(crate) async fn answer_by(&mut self, answer: impl FnOnce(&str) -> String) -> bool {
         let Some(head) = self.head().await else { return false };
+        let answer = answer(&head);
         let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
         let length: usize = length.map_or(0, |length| length.parse().unwrap());
         while self.read.len() < length {
@@ -226,15 +256,13 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Peer<T> {
     pub(crate) async fn serve(mut self) {
         while self.answer("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await {}
     }
-}
 
-impl Peer<TcpStream> {
     pub(crate) fn number(&self) -> usize {
         self.number
     }
 
     /// Becomes the origin at the far end of the tunnel.
-    pub(crate) async fn accept(self, tls: &TlsAcceptor) -> Option<Peer<TlsStream<TcpStream>>> {
+    pub(crate) async fn accept(self, tls: &TlsAcceptor) -> Option<Peer<TlsStream<T>>> {
         let handshake = |io, tap: UnboundedSender<Event>| async move {
             let io = tls.accept(io).await.ok()?;
             let _ = tap.send(Event::Handshake(io.get_ref().1.handshake_kind().unwrap()));
@@ -244,7 +272,7 @@ impl Peer<TcpStream> {
     }
 
     /// Accepts one CONNECT, and becomes the origin behind it.
-    pub(crate) async fn tunnel(mut self, tls: &TlsAcceptor) -> Option<Peer<TlsStream<TcpStream>>> {
+    pub(crate) async fn tunnel(mut self, tls: &TlsAcceptor) -> Option<Peer<TlsStream<T>>> {
         self.proxy_head().await?;
         self.send(b"HTTP/1.1 200 OK\r\n\r\n").await;
         self.accept(tls).await
@@ -271,25 +299,10 @@ impl Pki {
 
     /// The origin chooses the first of these protocols that is offered.
     pub(crate) fn speaking(name: &str, protocols: &[&str]) -> Self {
-        let mut authority = CertificateParams::default();
-        authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().unwrap();
-        let roots = authority.self_signed(&key).unwrap().pem();
-        let issuer = Issuer::new(authority, key);
-        let key = KeyPair::generate().unwrap();
-        let leaf = CertificateParams::new([name.to_owned()]).unwrap().signed_by(&key, &issuer).unwrap();
-        let mut config =
-            ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-                .with_safe_default_protocol_versions()
-                .unwrap()
-                .with_no_client_auth()
-                .with_single_cert(
-                    vec![leaf.der().clone()],
-                    PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
-                )
-                .unwrap();
+        let authority = Authority::new();
+        let mut config = authority.server(name);
         config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
-        Self { roots, origin: Arc::new(config).into() }
+        Self { roots: authority.roots, origin: TlsAcceptor::from(Arc::new(config)) }
     }
 
     /// A builder that trusts this authority alone.

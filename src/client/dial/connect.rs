@@ -3,7 +3,7 @@
 //! hyper's own connection reads the answer. It is driven in place instead of spawned, so that the socket comes back with
 //! the bytes that were read too far.
 
-use super::{Failed, refuses_us};
+use super::Failed;
 use crate::body::Body;
 use crate::client::watched::{Stream, Watched};
 use crate::error::BoxError;
@@ -75,9 +75,7 @@ pub(super) async fn open(io: Stream, connect: Request<Body>) -> Result<Stream, F
 }
 
 fn failed(cause: impl Into<BoxError>) -> Failure {
-    let cause = cause.into();
-    let phase = if refuses_us(&*cause) { Phase::ExitTls } else { Phase::Tunnel };
-    Failure::new(phase, Seen::Never).because(cause)
+    Failure::new(Phase::Tunnel, Seen::Never).because(cause)
 }
 
 /// The proxy's side of the conversation until it is a tunnel.

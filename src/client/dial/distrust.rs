@@ -1,18 +1,14 @@
 //! What is wrong with a certificate, and the cure; and whether ours was refused. rustls writes at length, and names no cure.
 
-use crate::outcome::{Phase, causes};
-use rustls::CertificateError as Bad;
+use crate::exit::{Route, Via};
+use crate::outcome::{Failure, Phase, Seen, causes};
+use rustls::{AlertDescription as Alert, CertificateError as Bad};
 use std::error::Error;
 use std::io;
 
 /// What is wrong with the certificate that an error is about; `None` if something else failed.
 pub(in crate::client) fn distrust(phase: Phase, cause: &(dyn Error + 'static)) -> Option<&'static str> {
-    let inner = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-    let found = match inner {
-        Some(inner) => inner.downcast_ref(),
-        None => cause.downcast_ref(),
-    };
-    let Some(rustls::Error::InvalidCertificate(why)) = found else { return None };
+    let Some(rustls::Error::InvalidCertificate(why)) = of_tls(cause) else { return None };
     Some(match why {
         Bad::Expired | Bad::ExpiredContext { .. } => {
             "the certificate has expired; if it has not, set this machine's clock"
@@ -36,24 +32,38 @@ pub(in crate::client) fn distrust(phase: Phase, cause: &(dyn Error + 'static)) -
     })
 }
 
-/// In TLS 1.3 a client has done its part before the other end has looked at its certificate: that it is refused, or missing,
-/// comes in place of an answer (RFC 8446, 4.4.2.4). Nothing that was sent was read then.
-pub(in crate::client) fn refuses_us(cause: &(dyn Error + 'static)) -> bool {
-    use rustls::AlertDescription as Alert;
-    let refused = |alert: &Alert| {
+/// The failure of whom an `https://` exit does not let in by its certificate, or without one. In TLS 1.3 it says so when the
+/// handshake is over here, and has not looked at what was sent meanwhile.
+pub(in crate::client) fn not_let_in(route: &Route, cause: &(dyn Error + 'static)) -> Option<Failure> {
+    let refused = causes(cause).filter_map(of_tls).any(|error| {
         matches!(
-            alert,
-            Alert::CertificateRequired
-                | Alert::BadCertificate
-                | Alert::UnsupportedCertificate
-                | Alert::CertificateRevoked
-                | Alert::CertificateExpired
-                | Alert::CertificateUnknown
-                | Alert::UnknownCA
-                | Alert::AccessDenied
+            error,
+            rustls::Error::AlertReceived(
+                Alert::CertificateRequired
+                    | Alert::BadCertificate
+                    | Alert::UnsupportedCertificate
+                    | Alert::CertificateRevoked
+                    | Alert::CertificateExpired
+                    | Alert::CertificateUnknown
+                    | Alert::UnknownCA
+                    | Alert::DecryptError
+                    | Alert::AccessDenied
+            )
         )
-    };
-    causes(cause)
-        .filter_map(|cause| cause.downcast_ref())
-        .any(|cause| matches!(cause, rustls::Error::AlertReceived(alert) if refused(alert)))
+    });
+    (refused && route.via() == Via::Https).then(|| {
+        let why = format!(
+            "the proxy refuses this client's certificate, or wants one; give it by ProxyTls::identity_pem: {}",
+            causes(cause).last().unwrap_or(cause)
+        );
+        Failure::new(Phase::ExitTls, Seen::Never).because(why)
+    })
+}
+
+/// What rustls says, inside of what tokio-rustls makes of it.
+fn of_tls<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    match cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        Some(inner) => inner.downcast_ref(),
+        None => cause.downcast_ref(),
+    }
 }

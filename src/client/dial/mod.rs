@@ -8,7 +8,7 @@ mod resolve;
 mod socks;
 mod tcp;
 
-pub(super) use distrust::{distrust, refuses_us};
+pub(super) use distrust::{distrust, not_let_in};
 pub(super) use origin_tls::OriginTls;
 pub(super) use resolve::Resolver;
 pub use resolve::{Resolve, Resolving};
@@ -21,6 +21,7 @@ use crate::outcome::{Counts, Failure, Phase, Seen};
 use connect::Refusal;
 use rustls::pki_types::ServerName;
 use socks::To;
+use std::error::Error as _;
 use std::future::Future;
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -121,6 +122,9 @@ impl Dialer {
         if name.is_some() {
             self.origin_tls.check()?;
         }
+        if route.via() == Via::Socks5h {
+            To::host(target.host(), target.port()).request()?;
+        }
         let evictions = route.keepers().evictions();
         let tcp = self.reach(route, target, progress).await?;
         let wire = Arc::clone(&progress.wire);
@@ -206,7 +210,14 @@ impl Dialer {
             Way::Forward => return Ok(stream),
             Way::Through if route.via().forwards() => {
                 let work = connect::open(stream, target.connect(route)?);
-                stream = progress.stage(Phase::Tunnel, limit, work).await?;
+                let opened = progress.stage(Phase::Tunnel, limit, work).await;
+                stream = opened.map_err(|failed| match failed {
+                    Failed::Failed(failure) => {
+                        let refused = failure.source().and_then(|cause| not_let_in(route, cause));
+                        Failed::Failed(refused.unwrap_or(failure))
+                    }
+                    refused @ Failed::Refused(_) => refused,
+                })?;
             }
             Way::Through if route.via().is_socks() => {
                 let (host, port) = (target.host(), target.port());

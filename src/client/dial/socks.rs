@@ -34,7 +34,11 @@ impl To<'_> {
         }
     }
 
-    fn request(&self) -> Result<Vec<u8>, Failure> {
+    /// Asks for a tunnel to there.
+    ///
+    /// # Errors
+    /// The name is longer than the protocol takes.
+    pub(super) fn request(&self) -> Result<Vec<u8>, Failure> {
         let mut bytes = vec![VERSION, CONNECT, 0];
         let port = match self {
             Self::Name(name, port) => {
@@ -147,4 +151,38 @@ fn malformed(what: &'static str) -> Failed {
 
 fn check(holds: bool, what: &'static str) -> Result<(), Failed> {
     if holds { Ok(()) } else { Err(malformed(what)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{To, open};
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
+
+    /// Through pipes of one byte and of many, so that the replies come in all pieces there are.
+    #[tokio::test]
+    async fn what_follows_the_reply_belongs_to_the_tunnel() {
+        let name = [&[5, 0, 0, 3, 255][..], &[b'x'; 255 + 2]].concat();
+        for reply in [&[5, 0, 0, 1, 1, 2, 3, 4, 5, 6][..], &[5, 0, 0, 3, 0, 0, 0], &name] {
+            for pipe in (1..20).chain([1024]) {
+                let (mut near, mut far) = duplex(pipe);
+                let proxy = tokio::spawn({
+                    let early = [&[5, 0], reply, b"early"].concat();
+                    async move {
+                        // Before anything was asked, so that all of it is there.
+                        let (mut asks, mut answers) = tokio::io::split(&mut far);
+                        let (mut asked, all) = (Vec::new(), answers.write_all(&early));
+                        let (read, written) = tokio::join!(asks.read_to_end(&mut asked), all);
+                        read.and(written).map(|()| asked)
+                    }
+                });
+                assert!(open(&mut near, None, To::Name("a.test", 80)).await.is_ok(), "{pipe}");
+                let mut early = [0; 5];
+                near.read_exact(&mut early).await.unwrap();
+                assert_eq!(&early, b"early", "{pipe}");
+                drop(near);
+                let asked = proxy.await.unwrap().unwrap();
+                assert_eq!(asked, b"\x05\x01\x00\x05\x01\x00\x03\x06a.test\x00\x50", "{pipe}");
+            }
+        }
+    }
 }
