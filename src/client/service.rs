@@ -165,7 +165,7 @@ impl Shared {
                 Ok(Reused::Dead(*unsent))
             }
             Err(Unanswered::MaybeSent { cause, heard }) => {
-                let raced = !cause.is_user() && (!heard || is_going_away(&cause));
+                let raced = !cause.is_user() && has_ended(&cause, heard);
                 if raced {
                     self.idle.died(&course.key, since);
                 }
@@ -252,7 +252,9 @@ fn maybe_sent(cause: hyper::Error, raced: bool) -> Failure {
     }
     let user = cause.is_user() || cause.is_body_write_aborted();
     let phase = if user { Phase::Send } else { Phase::Head };
-    Failure::new(phase, Seen::Unknown).blameless(user || raced).because(cause)
+    // HTTP/2 is spoken inside of TLS: what its other end says is the origin's word, whatever the exit.
+    let by_origin = of_http2(&cause).is_some_and(h2::Error::is_remote);
+    Failure::new(phase, Seen::Unknown).blameless(user || raced || by_origin).because(cause)
 }
 
 fn of_http2(cause: &hyper::Error) -> Option<&h2::Error> {
@@ -263,7 +265,8 @@ fn reason(cause: &hyper::Error) -> Option<h2::Reason> {
     of_http2(cause).filter(|cause| cause.is_remote()).and_then(h2::Error::reason)
 }
 
-/// The other end said that it takes nothing more, which may have crossed with the request.
-fn is_going_away(cause: &hyper::Error) -> bool {
-    of_http2(cause).is_some_and(h2::Error::is_go_away)
+/// Whether it was the connection that ended, which may have crossed with the request. Over HTTP/1.1 not a byte of an answer
+/// had come; over HTTP/2 there is always something to hear, and the error says whether the stream or all of it has ended.
+fn has_ended(cause: &hyper::Error, heard: bool) -> bool {
+    of_http2(cause).map_or(!heard, |cause| cause.is_io() || cause.is_remote() && cause.is_go_away())
 }
