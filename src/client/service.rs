@@ -94,7 +94,8 @@ impl Shared {
         }
         let dial = || -> Pin<Box<_>> { Box::pin(Arc::clone(self).dial(course.clone())) };
         let shareable = course.key.https && self.http2 && !course.route.is_fresh() && self.idle.keeps();
-        let joined = if shareable { self.flights.join(&course.key, || dial()).await } else { None };
+        let joined =
+            if shareable { self.flights.join(&course.key, &course.route, || dial()).await } else { None };
         match joined {
             Some(connection) => connection,
             None => dial().await,

@@ -4,6 +4,7 @@
 
 mod blame;
 mod evict;
+mod flight;
 mod forms;
 mod fresh;
 mod pooling;
