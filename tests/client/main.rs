@@ -10,6 +10,7 @@ mod fresh;
 mod pooling;
 mod secrets;
 mod stale;
+mod storm;
 mod tls;
 mod tunnel;
 mod world;
