@@ -2,7 +2,7 @@
 
 use super::cap::Cap;
 use super::drain::First;
-use super::watch::{Idle, Watch};
+use super::watch::{Idle, Watch, brings_something};
 use crate::body::into_bytes;
 use crate::error::{BoxError, Error};
 use crate::outcome::{Failure, Phase, Seen};
@@ -75,8 +75,12 @@ where
                 this.broken(Failure::new(Phase::Body, Seen::Seen).timed_out().into())
             }
             Poll::Ready(Some(Ok(frame))) => {
-                this.idle.rest();
                 let frame = into_bytes(frame);
+                if brings_something(&frame) {
+                    this.idle.rest();
+                } else if late {
+                    return this.broken(Failure::new(Phase::Body, Seen::Seen).timed_out().into());
+                }
                 let bytes = frame.data_ref().map_or(0, Bytes::len);
                 if let Err(too_large) = this.cap.take(bytes) {
                     return Poll::Ready(this.end().map(|watch| Err(too_large.of(&watch.handle))));

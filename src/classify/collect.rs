@@ -2,7 +2,7 @@
 
 use super::cap::Cap;
 use super::drain::First;
-use super::watch::Idle;
+use super::watch::{Idle, brings_something};
 use crate::body::into_bytes;
 use crate::error::{BoxError, Error};
 use crate::outcome::{Failure, Phase, Seen};
@@ -48,6 +48,10 @@ impl<RB> Collect<RB> {
         }
     }
 
+    fn silent(&mut self, handle: &LeaseHandle) -> Error {
+        self.broken(handle, Failure::new(Phase::Body, Seen::Seen).timed_out().into())
+    }
+
     /// The connection goes first, and with it what counts its bytes.
     fn broken(&mut self, handle: &LeaseHandle, error: BoxError) -> Error {
         self.rest = None;
@@ -81,17 +85,21 @@ where
                     if !late {
                         std::task::ready!(self.idle.poll(cx));
                     }
-                    let silent = Failure::new(Phase::Body, Seen::Seen).timed_out();
-                    return Poll::Ready(Err(self.broken(handle, silent.into())));
+                    return Poll::Ready(Err(self.silent(handle)));
                 }
                 Poll::Ready(None) => self.rest = None,
                 Poll::Ready(Some(Err(error))) => {
                     return Poll::Ready(Err(self.broken(handle, error.into())));
                 }
                 Poll::Ready(Some(Ok(frame))) => {
-                    self.idle.rest();
-                    late = false;
-                    if let Err(error) = self.keep(into_bytes(frame), handle) {
+                    let frame = into_bytes(frame);
+                    if brings_something(&frame) {
+                        self.idle.rest();
+                        late = false;
+                    } else if late {
+                        return Poll::Ready(Err(self.silent(handle)));
+                    }
+                    if let Err(error) = self.keep(frame, handle) {
                         return Poll::Ready(Err(error));
                     }
                 }

@@ -1,6 +1,8 @@
 //! What goes along with a body until it ends: the lease, and the time in which nothing comes.
 
 use crate::scheduler::{Hold, LeaseHandle};
+use bytes::Bytes;
+use http_body::Frame;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -28,7 +30,12 @@ impl Drop for Watch {
     }
 }
 
-/// Time without a frame while somebody waits for one.
+/// Whether a body has moved: HTTP/2 has frames without a byte, and an origin that sends them for ever sends nothing.
+pub(super) fn brings_something(frame: &Frame<Bytes>) -> bool {
+    frame.data_ref().is_none_or(|data| !data.is_empty())
+}
+
+/// Time without a byte while somebody waits for one.
 pub(super) struct Idle {
     limit: Duration,
     /// Boxed, so that the body stays `Unpin`; made at the first wait and used again.

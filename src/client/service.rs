@@ -35,6 +35,11 @@ struct Course {
 }
 
 impl Course {
+    /// Whether a request may go out again on its own (RFC 9110, 9.2.2), and can: no body is lost with the first.
+    fn may_repeat(&self, request: &Request<Body>) -> bool {
+        request.method().is_idempotent() && request.body().is_end_stream() && !self.route.is_once()
+    }
+
     /// Gives the request the form that the other end of the connection takes. Whatever form it had is overwritten.
     fn form(&self, request: &mut Request<Body>, connection: &Connection) -> Result<(), Failure> {
         if self.key.forwarded {
@@ -66,7 +71,7 @@ impl Shared {
         if let Some(kept) = self.kept(&course).await {
             // What must not be sent twice takes no part in the race of a proxy's close with the next request. The new
             // connection takes the place of the kept one, so that such requests do not fill the pool.
-            if !course.key.forwarded || is_repeatable(&request) {
+            if !course.key.forwarded || course.may_repeat(&request) {
                 request = match self.reuse(kept, request, &course).await? {
                     Reused::Answered(answer) => return Ok(answer),
                     Reused::Dead(request) => request,
@@ -94,9 +99,8 @@ impl Shared {
         }
         let dial = || -> Pin<Box<_>> { Box::pin(Arc::clone(self).dial(course.clone())) };
         let shareable = course.key.https && self.http2 && !course.route.is_fresh() && self.idle.keeps();
-        let Course { route, key, .. } = course;
-        let patience = self.dialer.limits.establish;
-        let joined = if shareable { self.flights.join(key, route, patience, || dial()).await } else { None };
+        let joined =
+            if shareable { self.flights.join(&course.key, &course.route, || dial()).await } else { None };
         match joined {
             Some(connection) => connection,
             None => dial().await,
@@ -154,7 +158,7 @@ impl Shared {
     ) -> Result<Reused, Failure> {
         let Kept { mut connection, since } = kept;
         course.form(&mut request, &connection)?;
-        let copy = is_repeatable(&request).then(|| without_body(&request));
+        let copy = course.may_repeat(&request).then(|| without_body(&request));
         match connection.exchange(request).await {
             Ok(answer) => {
                 let kept = outcome::Connection::kept();
@@ -208,11 +212,6 @@ enum Reused {
     Answered(Response<IncomingBody>),
     /// It was closed while it idled: here is the request again.
     Dead(Request<Body>),
-}
-
-/// Whether a request may go out again on its own (RFC 9110, 9.2.2), and can: no body is lost with the first.
-fn is_repeatable(request: &Request<Body>) -> bool {
-    request.method().is_idempotent() && request.body().is_end_stream()
 }
 
 /// The same request. The caller has seen that it has no body.

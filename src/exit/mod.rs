@@ -141,6 +141,7 @@ impl Exit {
     }
 
     /// An address of this machine as an exit: requests leave from it without a proxy. The only way not to use one.
+    /// An unspecified one (`0.0.0.0`, `::`) is a dead exit: it would leave the choice to the system.
     ///
     /// ```
     /// use tower_egress::{Exit, ExitList, Scheduler};

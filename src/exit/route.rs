@@ -79,6 +79,8 @@ pub(crate) enum Reuse {
 pub struct Route {
     to: Arc<Inner>,
     reuse: Reuse,
+    /// The request is not to be sent twice, whatever its method.
+    once: bool,
 }
 
 struct Inner {
@@ -115,7 +117,7 @@ impl Route {
     }
 
     fn to(way: Way, reuse: Reuse) -> Self {
-        Self { to: Arc::new(Inner { way, keepers: Keepers::default() }), reuse }
+        Self { to: Arc::new(Inner { way, keepers: Keepers::default() }), reuse, once: false }
     }
 
     /// The same way, with other TLS to the proxy.
@@ -210,6 +212,18 @@ impl Route {
         self.reuse
     }
 
+    /// Whether the request must not be sent twice, whatever its method: it is not
+    /// [repeatable](crate::LeaseRequest::repeatable). A client that repeats what met a dead connection heeds it.
+    #[must_use]
+    pub const fn is_once(&self) -> bool {
+        self.once
+    }
+
+    /// The same way out, for a request that must not be sent twice, or may.
+    pub(crate) fn once(self, once: bool) -> Self {
+        Self { once, ..self }
+    }
+
     /// The same way out, over a connection that only these may use again. What nobody may use again stays so.
     pub(crate) fn reused_by(self, reuse: Reuse) -> Self {
         let reuse = if self.is_fresh() { Reuse::Nobody } else { reuse };
@@ -223,7 +237,7 @@ impl Route {
     }
 }
 
-/// The same exit, dialled in the same way with the same login.
+/// The same exit, dialled in the same way with the same login, for those who may share a connection.
 impl PartialEq for Route {
     fn eq(&self, other: &Self) -> bool {
         self.reuse == other.reuse && (Arc::ptr_eq(&self.to, &other.to) || self.to.way == other.to.way)

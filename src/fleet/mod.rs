@@ -123,6 +123,7 @@ impl Fleet {
             Freshness::PerLease if !fresh => route.reused_by(self.pool.reuse(binding)),
             _ => route.reused_by(Reuse::Nobody),
         };
+        let route = route.once(ask.repeatable == Some(false));
         self.leases += 1;
         self.out += 1;
         self.pool.events.tell(now, || Event::Lease {

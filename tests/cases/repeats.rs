@@ -119,6 +119,7 @@ async fn te_030_a_kept_connection_that_closes_is_replaced_where_that_is_safe() {
         // With a body it is the retry layer that sends it again, which counts.
         (Method::PUT, "price=42", ask(), 3, "200 after 2"),
         (Method::POST, "price=42", ask(), 2, "NotRepeatable after 1"),
+        (Method::GET, "", ask().repeatable(false), 2, "NotRepeatable after 1"),
         (Method::POST, "price=42", ask().repeatable(true), 3, "200 after 2"),
     ] {
         let (lab, got) = after_one_page(method.clone(), body, ask).await;

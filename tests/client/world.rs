@@ -125,6 +125,11 @@ impl Proxy {
         while self.event().await != Event::Ended(number) {}
     }
 
+    /// Whether everything that was seen has been asked for.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.events.is_empty()
+    }
+
     /// What was seen so far and not yet asked for.
     pub(crate) fn seen(&mut self) -> Vec<Event> {
         std::iter::from_fn(|| self.events.try_recv().ok()).collect()

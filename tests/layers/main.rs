@@ -7,6 +7,7 @@ mod classify;
 mod collected;
 mod composed;
 mod drained;
+mod dripping;
 mod kept;
 mod lease;
 mod observers;

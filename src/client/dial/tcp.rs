@@ -39,6 +39,11 @@ pub(super) async fn connect(
 
 /// A socket that leaves from an own address. If the machine does not have it, the exit is what is missing.
 fn bound(from: IpAddr) -> Result<TcpSocket, Failure> {
+    // The system would choose for 0.0.0.0 and ::, and that is a direct connection.
+    if from.to_canonical().is_unspecified() {
+        let why = format!("{from} is no address: give Exit::local one that this machine has");
+        return Err(Failure::new(Phase::ExitTcp, Seen::Never).because(why));
+    }
     let bind = || {
         let socket = if from.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
         socket.bind(SocketAddr::new(from, 0))?;
@@ -65,6 +70,7 @@ fn io_failed(phase: Phase, cause: io::Error) -> Failure {
 mod tests {
     use super::{bound, io_failed, worse};
     use crate::outcome::{Failure, Phase, Seen};
+    use std::error::Error as _;
     use std::io::ErrorKind::{AddrNotAvailable, ConnectionRefused};
 
     #[test]
@@ -80,6 +86,15 @@ mod tests {
             let failed =
                 worse(worse(Failure::new(Phase::ExitTcp, Seen::Never).blameless(true), first), second);
             assert_eq!(failed.is_blameless(), blameless, "{kinds:?}");
+        }
+    }
+
+    #[test]
+    fn no_address_is_left_to_the_system() {
+        for from in ["0.0.0.0", "::", "::ffff:0.0.0.0"] {
+            let failure = bound(from.parse().unwrap()).expect_err(from);
+            assert_eq!((failure.phase(), failure.is_blameless()), (Phase::ExitTcp, false));
+            assert!(failure.source().is_some_and(|why| why.to_string().contains("give Exit::local one")));
         }
     }
 

@@ -74,13 +74,21 @@ impl Idle {
     }
 
     /// A share of a connection that can be shared, at once.
-    pub(in crate::client) fn share(self: &Arc<Self>, key: &Key, route: &Route) -> Option<Connection> {
-        let Kept { connection, .. } = self.take(key, route)?;
-        if connection.is_shared() {
-            return Some(connection);
+    pub(in crate::client) fn share(&self, key: &Key, route: &Route) -> Option<Connection> {
+        let now = now();
+        let mut state = self.state.lock();
+        let State { entries, by_key, .. } = &mut *state;
+        let open = |slot: &Slot| {
+            let entry = entries.get(*slot).filter(|entry| entry.route == *route)?;
+            let share = entry.connection.share().filter(|share| !share.is_closed())?;
+            Some((*slot, share))
+        };
+        let (slot, share) = by_key.get(key)?.iter().rev().find_map(open)?;
+        entries.touch(slot);
+        if let Some(entry) = entries.get_mut(slot) {
+            entry.since = now;
         }
-        self.check_in(key.clone(), route.clone(), connection);
-        None
+        Some(share)
     }
 
     fn take(&self, key: &Key, route: &Route) -> Option<Kept> {

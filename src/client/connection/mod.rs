@@ -1,22 +1,31 @@
 //! One connection: the end that sends, and the task that moves its bytes.
 
+#[cfg(test)]
+mod tests;
+
 use super::watched::{Stream, Watch, Watched};
 use crate::body::Body;
 use crate::outcome::{Counts, Failure, Phase, Seen, Traffic};
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use std::sync::Arc;
+use hyper::rt::Executor;
+use hyper_util::rt::TokioIo;
+use smallvec::{SmallVec, smallvec};
+use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::task::{AbortHandle, yield_now};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 /// Most bytes of an answer's head, and of one read.
 const MAX_HEAD: usize = 64 * 1024;
 /// Longest wait for a connection whose last answer is read but which has not said yet that it is ready.
 const READY_WAIT: Duration = Duration::from_millis(100);
+/// How long a connection without owners may take to say good-bye to an end that may not listen.
+const GOOD_BYE: Duration = Duration::from_secs(1);
 
 /// What is spoken over a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,7 +50,8 @@ enum Sender {
 struct Shared {
     watch: Arc<Watch>,
     wire: Arc<Counts>,
-    driver: AbortHandle,
+    /// The task that moves the bytes, and over HTTP/2 the one that feeds it with requests.
+    drivers: SmallVec<[AbortHandle; 2]>,
     /// How often the exit's connections had been evicted when this one was begun.
     evictions: u32,
     /// A request on it was given up before anything came back.
@@ -72,22 +82,24 @@ impl Connection {
         let failed = |cause: hyper::Error| Failure::new(Phase::Send, Seen::Never).because(cause);
         // The driver's error also reaches whoever waits for the answer; while idle it concerns nobody. Spawned as it is: in
         // an async block it would lie twice.
-        let (sender, driver) = match protocol {
+        let (sender, drivers) = match protocol {
             Protocol::Http1 => {
                 let mut builder = http1::Builder::new();
                 let builder = builder.ignore_invalid_headers_in_responses(true).max_buf_size(MAX_HEAD);
                 let (sender, connection) = builder.handshake(io).await.map_err(failed)?;
-                (Sender::Http1(sender), tokio::spawn(connection).abort_handle())
+                (Sender::Http1(sender), smallvec![tokio::spawn(connection).abort_handle()])
             }
             Protocol::Http2 => {
-                let mut builder = http2::Builder::new(TokioExecutor::new());
+                let spawned = FirstSpawned::default();
+                let mut builder = http2::Builder::new(spawned.clone());
                 let builder = builder.max_header_list_size(MAX_HEAD as u32);
                 let (sender, connection) = builder.handshake(io).await.map_err(failed)?;
-                (Sender::Http2(sender), tokio::spawn(connection).abort_handle())
+                let feeder = tokio::spawn(connection).abort_handle();
+                (Sender::Http2(sender), spawned.0.get().cloned().into_iter().chain([feeder]).collect())
             }
         };
         let doubted = AtomicBool::new(false);
-        Ok(Self { sender, shared: Arc::new(Shared { watch, wire, driver, evictions, doubted }) })
+        Ok(Self { sender, shared: Arc::new(Shared { watch, wire, drivers, evictions, doubted }) })
     }
 
     /// Another owner of the same connection, if it can have several.
@@ -214,47 +226,47 @@ impl Drop for Waiting<'_> {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        // An HTTP/2 connection ends by itself with its last sender, unless its other end takes nothing any more.
-        let ends = match &self.sender {
-            Sender::Http1(sender) => !sender.is_ready(),
-            Sender::Http2(_) => !self.is_in_use() && self.is_closed(),
-        };
-        if ends {
-            self.shared.driver.abort();
+        // Over HTTP/1.1 there is one owner.
+        if matches!(&self.sender, Sender::Http1(sender) if !sender.is_ready()) {
+            self.shared.abort();
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::{Connection, Protocol};
-    use crate::body::Body;
-    use http::Request;
-    use std::io::{Read as _, Write as _};
-    use std::net::TcpListener;
-    use std::sync::Arc;
-    use std::thread;
-    use tokio::net::TcpStream;
+impl Shared {
+    fn abort(&self) {
+        self.drivers.iter().for_each(AbortHandle::abort);
+    }
+}
 
-    /// The runtime's only thread is held up while the other side closes: it cannot have noticed.
-    #[tokio::test]
-    async fn an_end_that_has_arrived_is_seen_before_the_connection_is_used() {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        let near = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-        let far = thread::spawn(move || {
-            let (mut far, _) = listener.accept().unwrap();
-            assert_ne!(far.read(&mut [0; 1024]).unwrap(), 0);
-            far.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
-            far
+impl Drop for Shared {
+    /// The last owner has gone: the drivers say good-bye and end by themselves, unless the other end takes nothing any
+    /// more. What it does not take would keep the socket open for ever.
+    fn drop(&mut self) {
+        if self.drivers.iter().all(AbortHandle::is_finished) {
+            return;
+        }
+        let listens = !self.watch.has_ended() && !*self.doubted.get_mut();
+        let Some(runtime) = Handle::try_current().ok().filter(|_| listens) else { return self.abort() };
+        let drivers = std::mem::take(&mut self.drivers);
+        runtime.spawn(async move {
+            sleep(GOOD_BYE).await;
+            drivers.iter().for_each(AbortHandle::abort);
         });
-        let mut connection =
-            Connection::start(Box::new(near), Protocol::Http1, (Arc::default(), 0)).await.unwrap();
-        let request = Request::get("http://shop.example/").body(Body::empty()).unwrap();
-        assert_eq!(connection.exchange(request).await.ok().map(|answer| answer.status().as_u16()), Some(204));
-        let far = far.join().unwrap();
-        let connection = connection.alive().await.expect("the other side is there");
-        drop(far);
-        assert!(connection.is_ready() && !connection.is_closed(), "nobody has looked yet");
-        assert!(connection.alive().await.is_none());
+    }
+}
+
+/// Spawns what hyper wants spawned, and keeps the first: it moves the bytes of an HTTP/2 connection. With it all others
+/// end, which send the bodies of requests.
+#[derive(Clone, Default)]
+struct FirstSpawned(Arc<OnceLock<AbortHandle>>);
+
+impl<F> Executor<F> for FirstSpawned
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    fn execute(&self, work: F) {
+        let spawned = tokio::spawn(work).abort_handle();
+        self.0.get_or_init(|| spawned);
     }
 }
