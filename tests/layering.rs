@@ -10,7 +10,7 @@ const MAY: &[(&str, &[&str])] = &[
     // Words.
     ("draw", &[]),
     ("error", &["exit", "outcome", "request", "verdict"]),
-    ("exit", &["error"]),
+    ("exit", &["error", "outcome"]),
     ("outcome", &[]),
     ("request", &["error", "exit", "outcome"]),
     // Decisions.

@@ -17,7 +17,7 @@ use tower_egress::exit;
 #[derive(Parser, Clone, Debug)]
 #[command(name = "fetch", disable_version_flag = true)]
 pub(crate) struct Args {
-    /// Exits, one proxy spec a line: host:port, host:port:user:password or http://user:password@host:port
+    /// Exits, one proxy spec a line: host:port, host:port:user:password or scheme://user:password@host:port (http, https, socks5h, socks5)
     #[arg(long, value_name = "FILE", help_heading = "What to fetch")]
     pub(crate) proxies: Option<PathBuf>,
 

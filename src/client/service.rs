@@ -7,8 +7,8 @@ use super::error::{ClientError, unsendable};
 use super::kept::{Flights, Idle, Kept, Key};
 use super::target::{Target, Way};
 use crate::body::Body;
-use crate::exit::{ExitId, Keeper, Route};
-use crate::outcome::{self, Failure, Phase, Seen};
+use crate::exit::{Bill, ExitId, Keeper, Route};
+use crate::outcome::{self, Counts, Failure, Phase, Seen};
 use http::header::CONNECTION;
 use http::{HeaderMap, Request, Response, Version};
 use http_body::Body as _;
@@ -29,7 +29,9 @@ pub(super) struct Shared {
 /// Where a request goes, and how.
 #[derive(Clone)]
 struct Course {
+    /// Without its bill: a connection is kept for longer than an attempt lasts.
     route: Route,
+    bill: Bill,
     target: Target,
     key: Key,
 }
@@ -57,7 +59,8 @@ impl Shared {
         self: Arc<Self>,
         mut request: Request<Body>,
     ) -> Result<Response<IncomingBody>, ClientError> {
-        let route = request.extensions_mut().remove::<Route>().ok_or_else(no_route)?;
+        let mut route = request.extensions_mut().remove::<Route>().ok_or_else(no_route)?;
+        let bill = route.take_bill();
         let target = Target::of(&mut request)?;
         let key = Key {
             exit: route.exit(),
@@ -66,7 +69,7 @@ impl Shared {
             forwarded: target.way(&route, self.dialer.tunnel_http) == Way::Forward,
             authority: target.authority.clone(),
         };
-        let course = Course { route, target, key };
+        let course = Course { route, bill, target, key };
 
         if let Some(kept) = self.kept(&course).await {
             // What must not be sent twice takes no part in the race of a proxy's close with the next request. The new
@@ -109,12 +112,15 @@ impl Shared {
 
     /// Dials. What can be shared is given to the others at once.
     async fn dial(self: Arc<Self>, course: Course) -> Result<Connection, Failure> {
-        let Course { route, target, key } = course;
+        let Course { route, bill, target, key } = course;
         // The one that others have dialled may have come since this request looked.
         if let Some(shared) = self.idle.share(&key, &route) {
             return Ok(shared);
         }
-        let connection = self.dialer.dial(&route, &target).await?;
+        let wire = Arc::default();
+        let unpaid = Unpaid::new(&bill, &wire);
+        let connection = self.dialer.dial(&route, &target, Arc::clone(&wire)).await?;
+        unpaid.is_paid();
         if let Some(share) = connection.share().filter(|_| !route.is_fresh()) {
             self.flights.speaks_http2(&key.authority);
             self.idle.check_in(key, route, share);
@@ -130,7 +136,10 @@ impl Shared {
         course: &Course,
     ) -> Result<Response<IncomingBody>, ClientError> {
         course.form(&mut request, &connection)?;
-        match connection.exchange(request).await {
+        let unpaid = Unpaid::new(&course.bill, connection.wire());
+        let sent = connection.exchange(request).await;
+        unpaid.is_paid();
+        match sent {
             Ok(answer) => Ok(self.hold(answer, outcome::Connection::new(), connection, course)),
             Err(unanswered) => {
                 let forwarded = course.key.forwarded;
@@ -159,7 +168,10 @@ impl Shared {
         let Kept { mut connection, since } = kept;
         course.form(&mut request, &connection)?;
         let copy = course.may_repeat(&request).then(|| without_body(&request));
-        match connection.exchange(request).await {
+        let unpaid = Unpaid::new(&course.bill, connection.wire());
+        let sent = connection.exchange(request).await;
+        unpaid.is_paid();
+        match sent {
             Ok(answer) => {
                 let kept = outcome::Connection::kept();
                 Ok(Reused::Answered(self.hold(answer, kept, connection, course)))
@@ -204,6 +216,31 @@ impl Keeper for Shared {
     fn evict(&self, exit: ExitId) {
         self.idle.evict(exit);
         self.dialer.origin_tls.forget(exit);
+    }
+}
+
+/// What was counted for an attempt, and has no answer yet that carries it. Dropped so, with the future, it goes on the bill.
+struct Unpaid<'a> {
+    bill: &'a Bill,
+    wire: Arc<Counts>,
+}
+
+impl<'a> Unpaid<'a> {
+    fn new(bill: &'a Bill, wire: &Arc<Counts>) -> Self {
+        Self { bill, wire: Arc::clone(wire) }
+    }
+
+    /// An answer or an error carries it from here.
+    fn is_paid(mut self) {
+        self.bill = &None;
+    }
+}
+
+impl Drop for Unpaid<'_> {
+    fn drop(&mut self) {
+        if let Some(meter) = self.bill {
+            meter.add(self.wire.take());
+        }
     }
 }
 

@@ -60,7 +60,9 @@ pub struct AttemptRecord {
     /// Bytes of its response body that were read.
     pub bytes: u64,
     /// Bytes between this machine and the exit, heads, tunnel and TLS included, once the attempt has ended. Zero where the
-    /// client does not count them, and for an attempt that ran out of time or was dropped before its answer began.
+    /// client does not count them. Of an attempt that ran out of time, only what was known when it did; the rest is in
+    /// [`Snapshot::wire`](crate::scheduler::Snapshot::wire). Attempts that share a connection (HTTP/2) share its bytes, see
+    /// [`Traffic`](crate::outcome::Traffic).
     pub wire: WireBytes,
 }
 

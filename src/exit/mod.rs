@@ -34,7 +34,9 @@ pub use list::ExitList;
 pub use proxy_tls::{ProxyTls, ProxyTlsBuilder};
 #[cfg(feature = "client")]
 pub(crate) use proxy_tls::{roots, versions};
-pub(crate) use route::Reuse;
+#[cfg_attr(not(feature = "client"), expect(unused_imports, reason = "the client has bills"))]
+pub(crate) use route::Bill;
+pub(crate) use route::{Meter, Reuse};
 pub use route::{Route, Via};
 pub(crate) use token::Session;
 

@@ -2,6 +2,7 @@
 
 use super::keepers::Keepers;
 use super::{Credential, ExitId};
+use crate::outcome::WireBytes;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -81,7 +82,17 @@ pub struct Route {
     reuse: Reuse,
     /// The request is not to be sent twice, whatever its method.
     once: bool,
+    bill: Bill,
 }
+
+/// Takes what an attempt has cost on the wire, from a client for whose answer nobody waits any more.
+pub(crate) trait Meter: Send + Sync {
+    /// More bytes.
+    fn add(&self, wire: WireBytes);
+}
+
+/// Whom a client tells what a given-up attempt has cost.
+pub(crate) type Bill = Option<Arc<dyn Meter>>;
 
 struct Inner {
     way: Way,
@@ -117,7 +128,7 @@ impl Route {
     }
 
     fn to(way: Way, reuse: Reuse) -> Self {
-        Self { to: Arc::new(Inner { way, keepers: Keepers::default() }), reuse, once: false }
+        Self { to: Arc::new(Inner { way, keepers: Keepers::default() }), reuse, once: false, bill: None }
     }
 
     /// The same way, with other TLS to the proxy.
@@ -217,6 +228,16 @@ impl Route {
     #[must_use]
     pub const fn is_once(&self) -> bool {
         self.once
+    }
+
+    /// The same way out, for an attempt whose costs go there.
+    pub(crate) fn billed_to(self, meter: Arc<dyn Meter>) -> Self {
+        Self { bill: Some(meter), ..self }
+    }
+
+    /// Leaves the way alone, which may be kept for longer than its attempt lasts.
+    pub(crate) fn take_bill(&mut self) -> Bill {
+        self.bill.take()
     }
 
     /// The same way out, for a request that must not be sent twice, or may.

@@ -6,7 +6,8 @@ use crate::error::ConfigError;
 use percent_encoding::percent_decode_str;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-const FORMS: &str = "write http://user:password@host:port, host:port or host:port:user:password";
+const FORMS: &str = "write host:port, host:port:user:password or scheme://user:password@host:port, the scheme http, https, \
+                     socks5h or socks5";
 
 fn bad(what: &'static str, cure: &'static str) -> ConfigError {
     ConfigError::new("proxy spec", what, cure)
@@ -174,6 +175,9 @@ fn is_port(port: Option<&str>) -> bool {
 }
 
 fn number(port: &str) -> Result<u16, ConfigError> {
+    if port.contains(['/', '?']) && port.starts_with(|c: char| c.is_ascii_digit()) {
+        return Err(bad("has a path behind its port", "a proxy has none: end the spec with the port"));
+    }
     let digits = !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit());
     match port.parse::<u16>() {
         Ok(port) if digits && port > 0 => Ok(port),

@@ -60,6 +60,8 @@ fn what_cannot_be_read_says_why_and_repeats_nothing() {
         ("http://user:secret\\@proxy.test:80", "backslash"),
         ("203.0.113.7:0", "not 1 to 65535"),
         ("203.0.113.7:99999", "not 1 to 65535"),
+        ("http://203.0.113.7:80/path", "a path behind its port"),
+        ("sock5h://203.0.113.7:1080", "socks5h or socks5"),
         ("203.0.113.7:", "not 1 to 65535"),
         ("999.0.113.7:80", "no usable host"),
         ("http://user:secret@pröxy.test:80", "no usable host"),

@@ -46,7 +46,7 @@ pub struct Snapshot {
     /// The hottest pairs, hottest first; at most ten.
     pub hottest: Vec<PairSnapshot>,
     /// Bytes on the wire through all exits, sessions that are gone included, since the scheduler was built. As far as clients
-    /// count them: an attempt's come in when its lease has ended and its body is over.
+    /// count them: an attempt's come in when its lease has ended and its body is over, given-up ones included.
     pub wire: WireBytes,
     /// The exits that most of them went through, most first; at most ten. A session or token that is gone is only in the
     /// total.

@@ -75,7 +75,7 @@ where
 {
     fn sent(service: &mut S, mut request: Request<B>, lease: Lease, terms: Terms) -> Self {
         let (hold, handle) = lease.share(terms.attempt, terms.to_body_end);
-        request.extensions_mut().insert(handle.route().clone());
+        request.extensions_mut().insert(handle.billed_route());
         request.extensions_mut().insert(handle.clone());
         let clock = Clock { timer: None, deadline: terms.deadline, extended: false };
         Self::Sent { answer: service.call(request), clock, handle, hold }

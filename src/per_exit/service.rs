@@ -109,7 +109,10 @@ impl<S: Clone> PerExit<S> {
         let mut clients = self.clients.lock();
         // Somebody may have been faster. Two clients of one exit would share no connections.
         let first = clients.get(route).cloned();
-        let gone = if first.is_none() { clients.insert(route.clone(), kept) } else { None };
+        // A client is kept for longer than an attempt lasts.
+        let mut route = route.clone();
+        route.take_bill();
+        let gone = if first.is_none() { clients.insert(route, kept) } else { None };
         drop(clients);
         drop(gone);
         Ok(first.map_or(made, |first| first.lock().clone()))

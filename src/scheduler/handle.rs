@@ -3,7 +3,7 @@
 use super::held::Held;
 use super::sync::{AtomicU32, Ordering};
 use super::{Reason, Receipt, Served};
-use crate::exit::{ExitId, Route};
+use crate::exit::{ExitId, Meter, Route};
 use crate::fleet::SLOW;
 use crate::outcome::{Evidence, Outcome, Phase, Seen, Traffic, WireBytes};
 use crate::request::Origin;
@@ -55,6 +55,12 @@ impl Shared {
     }
 }
 
+impl Meter for Shared {
+    fn add(&self, wire: WireBytes) {
+        self.held.add_wire(wire);
+    }
+}
+
 /// One of the lease's owners: the future is one, each open body is one. The last to go gives the lease back.
 pub(crate) struct Hold(Arc<Shared>);
 
@@ -82,6 +88,12 @@ impl LeaseHandle {
     #[must_use]
     pub fn route(&self) -> &Route {
         &self.0.held.route
+    }
+
+    /// The same for this attempt: what it has cost comes here even if nobody waits for it.
+    pub(crate) fn billed_route(&self) -> Route {
+        let meter: Arc<dyn Meter> = self.0.clone();
+        self.route().clone().billed_to(meter)
     }
 
     /// The site it is leased for.

@@ -68,8 +68,11 @@ impl Served {
     }
 
     /// Bytes of this attempt between this machine and the exit so far, heads, tunnel and TLS included: what a provider bills.
-    /// All of them once the body has ended or is dropped; zero where the client does not count them. Those of the attempts
-    /// before it are in the [trail](Self::trail).
+    /// All of them once the body has ended or is dropped; zero where the client does not count them. What was sent to this
+    /// machine and never read is not among them. Those of the attempts before it are in the [trail](Self::trail).
+    ///
+    /// Over HTTP/2 requests share a connection: each has what went by since another one's end, so that the sum is right and
+    /// a single one may be zero. For a bill by request, [`http2(false)`](crate::client::ExitClientBuilder::http2).
     #[must_use]
     pub fn wire(&self) -> WireBytes {
         self.0.held().wire()

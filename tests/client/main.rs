@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod answers;
+mod bill;
 mod blame;
 mod evict;
 mod exit_tls;

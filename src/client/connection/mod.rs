@@ -147,7 +147,7 @@ impl Connection {
     }
 
     /// What was counted since the last attempt, for one that has failed.
-    pub(super) fn wire(&self) -> &Counts {
+    pub(super) fn wire(&self) -> &Arc<Counts> {
         &self.shared.wire
     }
 

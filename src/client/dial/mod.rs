@@ -96,9 +96,13 @@ impl Progress {
 impl Dialer {
     /// Connects to the exit, and through it to the origin unless requests are put to the exit itself.
     ///
-    /// Dropping the future closes the socket.
-    pub(super) async fn dial(&self, route: &Route, target: &Target) -> Result<Connection, Failure> {
-        let wire = Arc::new(Counts::default());
+    /// `wire` counts the bytes; those of a dial that fails are its failure's. Dropping the future closes the socket.
+    pub(super) async fn dial(
+        &self,
+        route: &Route,
+        target: &Target,
+        wire: Arc<Counts>,
+    ) -> Result<Connection, Failure> {
         let mut progress = Progress { phase: Phase::ExitDns, login_accepted: false, wire: Arc::clone(&wire) };
         let established = timeout(self.limits.establish, self.establish(route, target, &mut progress)).await;
         let failure = match established {
