@@ -120,7 +120,7 @@ impl Shared {
         let wire = Arc::default();
         let unpaid = Unpaid::new(&bill, &wire);
         let connection = self.dialer.dial(&route, &target, Arc::clone(&wire)).await?;
-        unpaid.is_paid();
+        unpaid.carried();
         if let Some(share) = connection.share().filter(|_| !route.is_fresh()) {
             self.flights.speaks_http2(&key.authority);
             self.idle.check_in(key, route, share);
@@ -137,10 +137,11 @@ impl Shared {
     ) -> Result<Response<IncomingBody>, ClientError> {
         course.form(&mut request, &connection)?;
         let unpaid = Unpaid::new(&course.bill, connection.wire());
-        let sent = connection.exchange(request).await;
-        unpaid.is_paid();
-        match sent {
-            Ok(answer) => Ok(self.hold(answer, outcome::Connection::new(), connection, course)),
+        match connection.exchange(request).await {
+            Ok(answer) => {
+                unpaid.carried();
+                Ok(self.hold(answer, outcome::Connection::new(), connection, course))
+            }
             Err(unanswered) => {
                 let forwarded = course.key.forwarded;
                 let failure = match unanswered {
@@ -169,10 +170,9 @@ impl Shared {
         course.form(&mut request, &connection)?;
         let copy = course.may_repeat(&request).then(|| without_body(&request));
         let unpaid = Unpaid::new(&course.bill, connection.wire());
-        let sent = connection.exchange(request).await;
-        unpaid.is_paid();
-        match sent {
+        match connection.exchange(request).await {
             Ok(answer) => {
+                unpaid.carried();
                 let kept = outcome::Connection::kept();
                 Ok(Reused::Answered(self.hold(answer, kept, connection, course)))
             }
@@ -230,8 +230,8 @@ impl<'a> Unpaid<'a> {
         Self { bill, wire: Arc::clone(wire) }
     }
 
-    /// An answer or an error carries it from here.
-    fn is_paid(mut self) {
+    /// An answer carries it from here. What an error carries it has taken.
+    fn carried(mut self) {
         self.bill = &None;
     }
 }
