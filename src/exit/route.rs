@@ -240,15 +240,14 @@ impl Route {
         self.bill.take()
     }
 
-    /// The same way out, for a request that must not be sent twice, or may.
-    pub(crate) fn once(self, once: bool) -> Self {
-        Self { once, ..self }
+    /// For a request that must not be sent twice, or may.
+    pub(crate) fn set_once(&mut self, once: bool) {
+        self.once = once;
     }
 
-    /// The same way out, over a connection that only these may use again. What nobody may use again stays so.
-    pub(crate) fn reused_by(self, reuse: Reuse) -> Self {
-        let reuse = if self.is_fresh() { Reuse::Nobody } else { reuse };
-        Self { reuse, ..self }
+    /// Over a connection that only these may use again. What nobody may use again stays so.
+    pub(crate) fn reuse_by(&mut self, reuse: Reuse) {
+        self.reuse = if self.is_fresh() { Reuse::Nobody } else { reuse };
     }
 
     /// The login, if the exit has one.

@@ -114,16 +114,13 @@ impl Fleet {
             None => self.place(now, ask, origin)?,
         };
         let id = LeaseId(self.leases);
-        let Some((route, entry)) = self.pool.enter(now, id, (exit, origin), now + ask.deadline) else {
+        let Some((mut route, entry)) = self.pool.enter(now, id, (exit, origin), now + ask.deadline) else {
             return Err(busy(now, "the exit went while it was chosen"));
         };
         let Entry { trial, fresh, paced } = entry;
-        let route = match ask.freshness {
-            Freshness::Keep if !fresh => route,
-            Freshness::PerLease if !fresh => route.reused_by(self.pool.reuse(binding)),
-            _ => route.reused_by(Reuse::Nobody),
-        };
-        let route = route.once(ask.repeatable == Some(false));
+        if fresh || ask.freshness != Freshness::Keep || ask.repeatable == Some(false) {
+            self.restrict(&mut route, ask, fresh, binding);
+        }
         self.leases += 1;
         self.out += 1;
         self.pool.events.tell(now, || Event::Lease {
@@ -138,6 +135,23 @@ impl Fleet {
         let charged = ask.trail.burned < BURNS || paced;
         let receipt = Receipt { id, exit: route.exit(), at: (exit, origin), binding, sent: now, charged };
         Ok(Grant { receipt, route, reason, trial })
+    }
+
+    /// Who may use the connection again, and whether for this request twice.
+    #[cold]
+    fn restrict(
+        &self,
+        route: &mut Route,
+        ask: &LeaseRequest,
+        fresh: bool,
+        binding: Option<(BindingIx, u32)>,
+    ) {
+        match ask.freshness {
+            Freshness::Keep if !fresh => {}
+            Freshness::PerLease if !fresh => route.reuse_by(self.pool.reuse(binding)),
+            _ => route.reuse_by(Reuse::Nobody),
+        }
+        route.set_once(ask.repeatable == Some(false));
     }
 
     /// Kept out of the way of the hit, as is every change of a gate.

@@ -33,7 +33,23 @@ pub(super) struct Held {
 #[derive(Default)]
 struct Said {
     last: Option<Reported>,
-    spent: Spent,
+    /// The lease is over: what is said from now on is told at once.
+    over: bool,
+    /// Boxed: a plain caller seldom counts, and should not carry it.
+    spent: Option<Box<Spent>>,
+}
+
+impl Said {
+    /// The lease is over, and its body with it unless it is `running`. Answers what the fleet is to be told.
+    #[inline]
+    fn end(&mut self, running: bool) -> WireBytes {
+        self.over = true;
+        self.spent.as_mut().map_or_else(WireBytes::default, |spent| spent.end(running))
+    }
+
+    fn wire(&self) -> WireBytes {
+        self.spent.as_ref().map_or_else(WireBytes::default, |spent| spent.so_far())
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -92,20 +108,24 @@ impl Held {
 
     /// The answer has begun: what counts its bytes on the wire until it has been read.
     pub(super) fn count(&self, traffic: Traffic) {
-        lock(&self.said).spent.count(traffic);
+        lock(&self.said).spent.get_or_insert_default().count(traffic);
     }
 
     /// More bytes on the wire, from whoever counts them.
     pub(super) fn add_wire(&self, wire: WireBytes) {
+        if wire.total() == 0 {
+            return;
+        }
         let mut said = lock(&self.said);
-        if said.spent.add(wire) {
+        said.spent.get_or_insert_default().add(wire);
+        if said.over {
             self.settle(&mut said, true, false);
         }
     }
 
     /// Bytes on the wire so far.
     pub(super) fn wire(&self) -> WireBytes {
-        lock(&self.said).spent.so_far()
+        lock(&self.said).wire()
     }
 
     /// How long ago the lease was given.
@@ -123,7 +143,7 @@ impl Held {
 
     /// What has come after the lease's end.
     fn settle(&self, said: &mut Said, running: bool, good: bool) {
-        let wire = said.spent.end(running);
+        let wire = said.end(running);
         self.note_end(said);
         self.scheduler.ended(&self.receipt, wire, good);
     }
@@ -132,7 +152,7 @@ impl Held {
     pub(super) fn release_shared(&self, at_end: bool) {
         let after = {
             let mut said = lock(&self.said);
-            let wire = said.spent.end(!at_end);
+            let wire = said.end(!at_end);
             if at_end || wire.total() > 0 {
                 self.note_end(&said);
             }
@@ -152,7 +172,7 @@ impl Held {
     /// The attempt's bytes go into the trail.
     fn note_end(&self, said: &Said) {
         if let (Some(attempt), Some(place)) = (&self.attempt, said.last.and_then(|last| last.place)) {
-            attempt.settle(place, self.bytes.load(Ordering::Relaxed), said.spent.so_far());
+            attempt.settle(place, self.bytes.load(Ordering::Relaxed), said.wire());
         }
     }
 
@@ -162,7 +182,7 @@ impl Held {
         let reported = get_mut(&mut self.said).last.is_some();
         let how = how.unwrap_or_else(|| self.ended(reported));
         let said = get_mut(&mut self.said);
-        let wire = said.spent.end(false);
+        let wire = said.end(false);
         let last = said.last.as_ref().map(|reported| &reported.taken.evidence);
         let (after, _) = self.scheduler.release(&self.receipt, how, last, wire);
         self.scheduler.finish(after);

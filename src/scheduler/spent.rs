@@ -11,8 +11,6 @@ pub(super) struct Spent {
     told: WireBytes,
     /// What counts until the answer has been read.
     running: Option<Traffic>,
-    /// The lease is over: what is said from now on is told at once.
-    over: bool,
 }
 
 impl Spent {
@@ -20,10 +18,8 @@ impl Spent {
         self.running = Some(traffic);
     }
 
-    /// Says whether to tell it now.
-    pub(super) fn add(&mut self, wire: WireBytes) -> bool {
+    pub(super) fn add(&mut self, wire: WireBytes) {
         self.said += wire;
-        self.over
     }
 
     /// All so far.
@@ -33,9 +29,7 @@ impl Spent {
     }
 
     /// The lease is over, and its body with it unless it is `running`. Answers what the fleet is to be told.
-    #[inline]
     pub(super) fn end(&mut self, running: bool) -> WireBytes {
-        self.over = true;
         let mut due = std::mem::take(&mut self.said);
         if !running {
             if let Some(traffic) = self.running.take() {
