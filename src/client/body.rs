@@ -3,7 +3,7 @@
 use super::connection::Connection;
 use super::error::ClientError;
 use super::kept::{Idle, Key};
-use crate::exit::Route;
+use crate::exit::KeptWay;
 use crate::outcome::Traffic;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
@@ -22,14 +22,14 @@ pub struct IncomingBody {
     body: Option<Incoming>,
     held: Option<Held>,
     /// How much had come in over the connection when the body was last asked for more in vain.
-    waiting: Option<u64>,
+    waiting: Option<u32>,
 }
 
 /// A connection on loan, and where it goes when the answer has been read.
 pub(super) struct Held {
     pub(super) connection: Connection,
     pub(super) key: Key,
-    pub(super) route: Route,
+    pub(super) way: KeptWay,
     /// Where it goes; nowhere, if it serves no more, or serves others already.
     pub(super) idle: Weak<Idle>,
     pub(super) traffic: Traffic,
@@ -40,7 +40,7 @@ impl Held {
         self.traffic.end();
         // Without its client a connection is of no use to anybody.
         if let Some(idle) = self.idle.upgrade() {
-            idle.check_in(self.key, self.route, self.connection);
+            idle.check_in(self.key, self.way, self.connection);
         }
     }
 }

@@ -123,7 +123,7 @@ impl Shared {
         unpaid.carried();
         if let Some(share) = connection.share().filter(|_| !route.is_fresh()) {
             self.flights.speaks_http2(&key.authority);
-            self.idle.check_in(key, route, share);
+            self.idle.check_in(key, route.way(), share);
         }
         Ok(connection)
     }
@@ -207,8 +207,8 @@ impl Shared {
         let carried = carried.ending(!owned).tunnelled(tunnelled).counted_by(traffic.clone());
         answer.extensions_mut().insert(carried);
         let idle = if owned { Arc::downgrade(&self.idle) } else { Weak::new() };
-        let (key, route) = (key.clone(), route.clone());
-        answer.map(|body| IncomingBody::new(body, Held { connection, key, route, idle, traffic }))
+        let (key, way) = (key.clone(), route.way());
+        answer.map(|body| IncomingBody::new(body, Held { connection, key, way, idle, traffic }))
     }
 }
 

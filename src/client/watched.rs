@@ -6,7 +6,6 @@ use bytes::{Buf as _, Bytes};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -18,36 +17,17 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 /// A stage on the way to the origin, whatever lies below.
 pub(super) type Stream = Box<dyn Duplex>;
 
-/// What a stream has seen, for whoever does not own it.
-#[derive(Debug, Default)]
-pub(super) struct Watch {
-    reads: AtomicU64,
-    ended: AtomicBool,
-}
-
-impl Watch {
-    /// How often something came in: an unchanged number means that nothing did.
-    pub(super) fn reads(&self) -> u64 {
-        self.reads.load(Ordering::Relaxed)
-    }
-
-    /// Whether no more will come.
-    pub(super) fn has_ended(&self) -> bool {
-        self.ended.load(Ordering::Relaxed)
-    }
-}
-
 /// A stream under watch.
 pub(super) struct Watched<T> {
     io: T,
     first: Bytes,
-    watch: Option<Arc<Watch>>,
+    watch: Option<Arc<Counts>>,
     wire: Option<Arc<Counts>>,
 }
 
 impl<T> Watched<T> {
     /// Tells `watch` what comes in.
-    pub(super) const fn by(watch: Arc<Watch>, io: T) -> Self {
+    pub(super) const fn by(watch: Arc<Counts>, io: T) -> Self {
         Self { io, first: Bytes::new(), watch: Some(watch), wire: None }
     }
 
@@ -64,9 +44,9 @@ impl<T> Watched<T> {
     fn has_read(&self, bytes: usize, asked: bool) {
         if let Some(watch) = &self.watch {
             if bytes > 0 {
-                watch.reads.fetch_add(1, Ordering::Relaxed);
+                watch.has_read();
             } else if asked {
-                watch.ended.store(true, Ordering::Relaxed);
+                watch.end();
             }
         }
         self.count(0, bytes);
@@ -136,7 +116,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Watched<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Watch, Watched};
+    use super::Watched;
     use crate::outcome::{Counts, WireBytes};
     use bytes::Bytes;
     use std::sync::Arc;
@@ -144,7 +124,7 @@ mod tests {
 
     #[tokio::test]
     async fn bytes_and_the_end_are_told_apart() {
-        let watch = Arc::new(Watch::default());
+        let watch = Arc::new(Counts::default());
         let mut stream = Watched::by(Arc::clone(&watch), &b"ab"[..]);
         stream.read_exact(&mut [0; 2]).await.unwrap();
         assert_eq!((watch.reads(), watch.has_ended()), (1, false));

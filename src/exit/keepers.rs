@@ -39,6 +39,8 @@ impl Keepers {
         }
         keepers.retain(|known| known.strong_count() > 0);
         if keepers.len() < MOST {
+            // Mostly there is one.
+            keepers.reserve_exact(1);
             keepers.push(keeper.clone());
         }
     }

@@ -36,6 +36,8 @@ pub use proxy_tls::{ProxyTls, ProxyTlsBuilder};
 pub(crate) use proxy_tls::{roots, versions};
 #[cfg_attr(not(feature = "client"), expect(unused_imports, reason = "the client has bills"))]
 pub(crate) use route::Bill;
+#[cfg(feature = "client")]
+pub(crate) use route::KeptWay;
 pub(crate) use route::{Meter, Reuse};
 pub use route::{Route, Via};
 pub(crate) use token::Session;

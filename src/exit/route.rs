@@ -82,6 +82,8 @@ pub struct Route {
     reuse: Reuse,
     /// The request is not to be sent twice, whatever its method.
     once: bool,
+    /// The exit is held for the one who asks.
+    held: bool,
     bill: Bill,
 }
 
@@ -97,6 +99,23 @@ pub(crate) type Bill = Option<Arc<dyn Meter>>;
 struct Inner {
     way: Way,
     keepers: Keepers,
+}
+
+/// A way as it is kept beside a connection: without what belongs to one attempt.
+#[cfg(feature = "client")]
+#[derive(Clone)]
+pub(crate) struct KeptWay(Arc<Inner>);
+
+#[cfg(feature = "client")]
+impl KeptWay {
+    /// Whether the route goes this very way, with this login.
+    pub(crate) fn is(&self, route: &Route) -> bool {
+        Arc::ptr_eq(&self.0, &route.to) || self.0.way == route.to.way
+    }
+
+    pub(crate) fn evictions(&self) -> u32 {
+        self.0.keepers.evictions()
+    }
 }
 
 /// What is dialled.
@@ -128,7 +147,13 @@ impl Route {
     }
 
     fn to(way: Way, reuse: Reuse) -> Self {
-        Self { to: Arc::new(Inner { way, keepers: Keepers::default() }), reuse, once: false, bill: None }
+        Self {
+            to: Arc::new(Inner { way, keepers: Keepers::default() }),
+            reuse,
+            once: false,
+            held: false,
+            bill: None,
+        }
     }
 
     /// The same way, with other TLS to the proxy.
@@ -243,6 +268,22 @@ impl Route {
     /// For a request that must not be sent twice, or may.
     pub(crate) fn set_once(&mut self, once: bool) {
         self.once = once;
+    }
+
+    /// The way, to be kept beside a connection.
+    #[cfg(feature = "client")]
+    pub(crate) fn way(&self) -> KeptWay {
+        KeptWay(Arc::clone(&self.to))
+    }
+
+    /// Whether the exit is held: who comes again will come through it.
+    #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "the client resumes sessions"))]
+    pub(crate) const fn is_held(&self) -> bool {
+        self.held
+    }
+
+    pub(crate) fn set_held(&mut self, held: bool) {
+        self.held = held;
     }
 
     /// Over a connection that only these may use again. What nobody may use again stays so.

@@ -118,6 +118,7 @@ impl Fleet {
             return Err(busy(now, "the exit went while it was chosen"));
         };
         let Entry { trial, fresh, paced } = entry;
+        route.set_held(binding.is_some());
         if fresh || ask.freshness != Freshness::Keep || ask.repeatable == Some(false) {
             self.restrict(&mut route, ask, fresh, binding);
         }

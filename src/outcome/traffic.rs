@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::{Add, AddAssign};
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// Bytes between this machine and an exit, heads, tunnel and TLS included; what TCP and IP add is not.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -45,11 +45,13 @@ impl AddAssign for WireBytes {
     }
 }
 
-/// Running counts, in both directions.
+/// What a connection has carried and seen, for whoever does not own it.
 #[derive(Default)]
 pub(crate) struct Counts {
     sent: AtomicU64,
     received: AtomicU64,
+    reads: AtomicU32,
+    ended: AtomicBool,
 }
 
 impl Counts {
@@ -57,6 +59,30 @@ impl Counts {
     pub(crate) fn add(&self, bytes: WireBytes) {
         self.sent.fetch_add(bytes.sent, Ordering::Relaxed);
         self.received.fetch_add(bytes.received, Ordering::Relaxed);
+    }
+
+    /// Something came in for whoever speaks over the connection.
+    #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "the client counts"))]
+    pub(crate) fn has_read(&self) {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often something came in: an unchanged number means that nothing did.
+    #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "the client counts"))]
+    pub(crate) fn reads(&self) -> u32 {
+        self.reads.load(Ordering::Relaxed)
+    }
+
+    /// No more will come.
+    #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "the client counts"))]
+    pub(crate) fn end(&self) {
+        self.ended.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether no more will come.
+    #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "the client counts"))]
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
     }
 
     pub(crate) fn now(&self) -> WireBytes {

@@ -1,11 +1,15 @@
 //! TLS to the origin: whom it trusts, and what it never shares.
 
-use crate::world::{Event, Pki, Proxy, accepted, get, text};
+use crate::world::{Event, Pki, Proxy, get, within};
+use http::Request;
+use http_body_util::BodyExt as _;
 use rustls::HandshakeKind;
 use std::error::Error as _;
 use std::time::Duration;
-use tower_egress::ExitClient;
+use tower::Layer as _;
+use tower_egress::exit::{Exit, ExitId};
 use tower_egress::outcome::{Phase, Seen};
+use tower_egress::{Body, EgressLayer, ExitClient, ExitList, Freshness, LeaseRequest, Scheduler};
 
 #[tokio::test]
 async fn an_origin_that_is_not_trusted_gets_no_request() {
@@ -51,23 +55,57 @@ async fn an_origin_that_breaks_off_or_is_silent_never_saw_the_request() {
     }
 }
 
-#[tokio::test]
-async fn a_session_is_resumed_through_its_own_exit_alone() {
+/// The handshakes of requests for these asks, in turn, through two exits that keep no connection.
+async fn handshakes(asks: &[LeaseRequest]) -> Vec<(ExitId, HandshakeKind)> {
     let pki = Pki::new("shop.example");
-    let mut proxy = pki.proxy().await;
-    // Nothing idles, so that every request shakes hands.
+    let mut proxies = [pki.proxy().await, pki.proxy().await];
+    let exits = proxies.each_ref().map(|proxy| Exit::parse(&proxy.address().to_string()).unwrap());
+    let ids = exits.each_ref().map(Exit::id);
+    let scheduler = Scheduler::builder().exits(ExitList::from_iter(exits)).seed(7).build().unwrap();
     let client = pki.builder().http2(false).idle_timeout(Duration::ZERO).build().unwrap();
-    for user in ["alice", "bob", "alice"] {
-        let answer = get(&client, &proxy.route_as(user, "pw"), "https://shop.example/").await.unwrap();
-        assert_eq!(text(answer).await, "ok");
+    let stack = EgressLayer::new(&scheduler).layer(client);
+    let mut seen = Vec::new();
+    for ask in asks {
+        let request =
+            Request::get("https://shop.example/").extension(ask.clone()).body(Body::empty()).unwrap();
+        let answer = within(stack.clone().oneshot(request)).await.unwrap();
+        within(answer.into_body().collect()).await.unwrap();
+        for (id, proxy) in ids.iter().zip(&mut proxies) {
+            let kinds = proxy.seen().into_iter().filter_map(|event| match event {
+                Event::Handshake(kind) => Some((*id, kind)),
+                _ => None,
+            });
+            seen.extend(kinds);
+        }
     }
-    let seen = proxy.seen();
-    let kinds: Vec<_> = seen
-        .iter()
-        .filter_map(|event| if let Event::Handshake(kind) = event { Some(*kind) } else { None })
-        .collect();
+    seen
+}
+
+#[tokio::test]
+async fn a_session_is_resumed_by_who_holds_an_exit_and_through_that_exit_alone() {
+    let held = |key: &str| LeaseRequest::identity(key);
+    let keys: Vec<_> = (0..8).map(|key| held(&key.to_string())).collect();
+    let seen = handshakes(&[&keys[..], &keys[..]].concat()).await;
+    let mut met = std::collections::HashSet::new();
+    for (exit, kind) in seen {
+        let expected = if met.insert(exit) { HandshakeKind::Full } else { HandshakeKind::Resumed };
+        assert_eq!(kind, expected, "{exit}: in full once, whoever holds it");
+    }
+    assert_eq!(met.len(), 2, "both exits are held by somebody");
+    // Alone with its connection, alone with its sessions.
+    let own = |key: &str| held(key).freshness(Freshness::PerLease);
+    let kinds: Vec<_> =
+        handshakes(&[own("a"), own("a"), own("b"), own("c")]).await.iter().map(|at| at.1).collect();
     let (full, resumed) = (HandshakeKind::Full, HandshakeKind::Resumed);
-    assert_eq!((accepted(&seen), kinds), (3, vec![full, full, resumed]));
+    assert_eq!(kinds, [full, resumed, full, full]);
+}
+
+#[tokio::test]
+async fn what_rotates_resumes_nothing() {
+    let spread = vec![LeaseRequest::per_request(); 6];
+    assert!(handshakes(&spread).await.iter().all(|(_, kind)| *kind == HandshakeKind::Full));
+    let fresh = vec![LeaseRequest::identity("a").freshness(Freshness::Fresh); 3];
+    assert!(handshakes(&fresh).await.iter().all(|(_, kind)| *kind == HandshakeKind::Full));
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::watched::{Stream, Watch, Watched};
+use super::watched::{Stream, Watched};
 use crate::body::Body;
 use crate::outcome::{Counts, Failure, Phase, Seen, Traffic};
 use http::{Request, Response};
@@ -48,7 +48,6 @@ enum Sender {
 
 /// What the owners of a connection share.
 struct Shared {
-    watch: Arc<Watch>,
     wire: Arc<Counts>,
     /// The task that moves the bytes, and over HTTP/2 the one that feeds it with requests.
     drivers: SmallVec<[AbortHandle; 2]>,
@@ -77,8 +76,7 @@ impl Connection {
         protocol: Protocol,
         (wire, evictions): (Arc<Counts>, u32),
     ) -> Result<Self, Failure> {
-        let watch = Arc::new(Watch::default());
-        let io = TokioIo::new(Watched::by(Arc::clone(&watch), io));
+        let io = TokioIo::new(Watched::by(Arc::clone(&wire), io));
         let failed = |cause: hyper::Error| Failure::new(Phase::Send, Seen::Never).because(cause);
         // The driver's error also reaches whoever waits for the answer; while idle it concerns nobody. Spawned as it is: in
         // an async block it would lie twice.
@@ -99,7 +97,7 @@ impl Connection {
             }
         };
         let doubted = AtomicBool::new(false);
-        Ok(Self { sender, shared: Arc::new(Shared { watch, wire, drivers, evictions, doubted }) })
+        Ok(Self { sender, shared: Arc::new(Shared { wire, drivers, evictions, doubted }) })
     }
 
     /// Another owner of the same connection, if it can have several.
@@ -127,7 +125,7 @@ impl Connection {
             Sender::Http1(sender) => sender.is_closed(),
             Sender::Http2(sender) => sender.is_closed(),
         };
-        closed || self.shared.watch.has_ended() || self.shared.doubted.load(Ordering::Relaxed)
+        closed || self.shared.wire.has_ended() || self.shared.doubted.load(Ordering::Relaxed)
     }
 
     pub(super) fn is_ready(&self) -> bool {
@@ -152,13 +150,13 @@ impl Connection {
     }
 
     /// How often something came in.
-    pub(super) fn reads(&self) -> u64 {
-        self.shared.watch.reads()
+    pub(super) fn reads(&self) -> u32 {
+        self.shared.wire.reads()
     }
 
     /// Somebody has waited in vain, and nothing came in since `reads` was read: the other end may be gone without a word.
     /// Nothing new is sent on it; whoever has waited longer goes on waiting.
-    pub(super) fn doubt(&self, reads: u64) {
+    pub(super) fn doubt(&self, reads: u32) {
         if self.is_shared() && self.reads() == reads {
             self.shared.doubted.store(true, Ordering::Relaxed);
         }
@@ -208,13 +206,13 @@ impl Connection {
 /// Doubts the connection if it is dropped before it is over.
 struct Waiting<'a> {
     connection: &'a mut Connection,
-    before: u64,
+    before: u32,
 }
 
 impl Waiting<'_> {
     fn over(mut self) {
         // What is over has heard something, or has failed; either way nobody gave it up.
-        self.before = u64::MAX;
+        self.before = u32::MAX;
     }
 }
 
@@ -246,7 +244,7 @@ impl Drop for Shared {
         if self.drivers.iter().all(AbortHandle::is_finished) {
             return;
         }
-        let listens = !self.watch.has_ended() && !*self.doubted.get_mut();
+        let listens = !self.wire.has_ended() && !*self.doubted.get_mut();
         let Some(runtime) = Handle::try_current().ok().filter(|_| listens) else { return self.abort() };
         let drivers = std::mem::take(&mut self.drivers);
         runtime.spawn(async move {

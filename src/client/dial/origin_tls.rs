@@ -1,4 +1,4 @@
-//! TLS to the origin. A session is resumed through the exit that it was made through, and only by those who may share a
+//! TLS to the origin. A session is resumed by who holds an exit, through that exit, and by those alone who may share a
 //! connection: a ticket that is shown through two exits tells the origin that they are one client.
 
 use super::tls_failed;
@@ -89,7 +89,7 @@ impl OriginTls {
     fn config(&self, route: &Route) -> Result<Arc<ClientConfig>, Failure> {
         let base = self.base()?;
         let sharer = (route.exit(), route.reuse());
-        if route.is_fresh() {
+        if route.is_fresh() || !route.is_held() {
             return Ok(Arc::clone(base));
         }
         let mut stores = self.stores.lock();
@@ -137,8 +137,12 @@ mod tests {
     fn sessions_are_kept_for_a_bounded_number_of_exits() {
         let roots = rustls::RootCertStore::empty();
         let tls = OriginTls::of(super::versions().map(|tls| tls.with_root_certificates(roots)), true);
-        let route =
-            |number: usize| Exit::parse(&format!("http://u{number}:pw@127.0.0.1:1")).unwrap().route().clone();
+        let route = |number: usize| {
+            let exit = Exit::parse(&format!("http://u{number}:pw@127.0.0.1:1")).unwrap();
+            let mut route = exit.route().clone();
+            route.set_held(true);
+            route
+        };
         let config = |number| tls.config(&route(number)).unwrap_or_else(|_| unreachable!());
         let (first, second) = (config(0), config(1));
         assert!(Arc::ptr_eq(&first, &config(0)) && !Arc::ptr_eq(&first, &second));

@@ -1,7 +1,7 @@
 //! Things in the order of their last use, each under a number that stays its own while it is here. All in constant time.
 
 /// Where something lies.
-pub(super) type Slot = usize;
+pub(super) type Slot = u32;
 
 /// Things, from the one used last to the one that has rested longest.
 pub(super) struct Aged<T> {
@@ -29,11 +29,11 @@ impl<T> Aged<T> {
     }
 
     pub(super) fn get(&self, slot: Slot) -> Option<&T> {
-        self.nodes.get(slot)?.what.as_ref()
+        self.nodes.get(slot as usize)?.what.as_ref()
     }
 
     pub(super) fn get_mut(&mut self, slot: Slot) -> Option<&mut T> {
-        self.nodes.get_mut(slot)?.what.as_mut()
+        self.nodes.get_mut(slot as usize)?.what.as_mut()
     }
 
     /// What has rested longest.
@@ -42,7 +42,7 @@ impl<T> Aged<T> {
     }
 
     pub(super) fn slots(&self) -> impl Iterator<Item = (Slot, &T)> {
-        self.nodes.iter().enumerate().filter_map(|(slot, node)| Some((slot, node.what.as_ref()?)))
+        (0..).zip(&self.nodes).filter_map(|(slot, node)| Some((slot, node.what.as_ref()?)))
     }
 
     /// Used now.
@@ -50,12 +50,13 @@ impl<T> Aged<T> {
         let node = Node { what: Some(what), newer: None, older: None };
         let slot = match self.free.pop() {
             Some(slot) => {
-                self.nodes[slot] = node;
+                self.nodes[slot as usize] = node;
                 slot
             }
             None => {
                 self.nodes.push(node);
-                self.nodes.len() - 1
+                // As many connections as there are ports, and there are fewer.
+                Slot::try_from(self.nodes.len() - 1).unwrap_or(Slot::MAX)
             }
         };
         self.link(slot);
@@ -74,26 +75,26 @@ impl<T> Aged<T> {
         self.get(slot)?;
         self.unlink(slot);
         self.free.push(slot);
-        self.nodes[slot].what.take()
+        self.nodes[slot as usize].what.take()
     }
 
     fn link(&mut self, slot: Slot) {
         let older = self.newest.replace(slot);
-        (self.nodes[slot].newer, self.nodes[slot].older) = (None, older);
+        (self.nodes[slot as usize].newer, self.nodes[slot as usize].older) = (None, older);
         match older {
-            Some(older) => self.nodes[older].newer = Some(slot),
+            Some(older) => self.nodes[older as usize].newer = Some(slot),
             None => self.oldest = Some(slot),
         }
     }
 
     fn unlink(&mut self, slot: Slot) {
-        let (newer, older) = (self.nodes[slot].newer, self.nodes[slot].older);
+        let (newer, older) = (self.nodes[slot as usize].newer, self.nodes[slot as usize].older);
         match newer {
-            Some(newer) => self.nodes[newer].older = older,
+            Some(newer) => self.nodes[newer as usize].older = older,
             None => self.newest = older,
         }
         match older {
-            Some(older) => self.nodes[older].newer = newer,
+            Some(older) => self.nodes[older as usize].newer = newer,
             None => self.oldest = newer,
         }
     }

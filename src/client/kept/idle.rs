@@ -6,7 +6,7 @@ use super::Key;
 use super::aged::{Aged, Slot};
 use super::closers::Closers;
 use crate::client::connection::Connection;
-use crate::exit::{ExitId, Route};
+use crate::exit::{ExitId, KeptWay, Route};
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -39,7 +39,7 @@ struct State {
 
 struct Entry {
     key: Key,
-    route: Route,
+    way: KeptWay,
     connection: Connection,
     since: Instant,
 }
@@ -79,7 +79,7 @@ impl Idle {
         let mut state = self.state.lock();
         let State { entries, by_key, .. } = &mut *state;
         let open = |slot: &Slot| {
-            let entry = entries.get(*slot).filter(|entry| entry.route == *route)?;
+            let entry = entries.get(*slot).filter(|entry| entry.way.is(route))?;
             let share = entry.connection.share().filter(|share| !share.is_closed())?;
             Some((*slot, share))
         };
@@ -112,7 +112,7 @@ impl Idle {
 
     /// Keeps a connection, unless its exit is known to close them, or was given up since it was begun. One over HTTP/1.1
     /// must have no answer left to read.
-    pub(in crate::client) fn check_in(self: &Arc<Self>, key: Key, route: Route, connection: Connection) {
+    pub(in crate::client) fn check_in(self: &Arc<Self>, key: Key, way: KeptWay, connection: Connection) {
         if connection.is_closed() || !self.keeps() {
             return;
         }
@@ -120,8 +120,7 @@ impl Idle {
         let now = now();
         let mut state = self.state.lock();
         // Under the lock: an eviction raises its count before it takes it.
-        if connection.evictions() != route.keepers().evictions()
-            || key.forwarded && state.closers.contains(key.exit, now)
+        if connection.evictions() != way.evictions() || key.forwarded && state.closers.contains(key.exit, now)
         {
             drop(state);
             return;
@@ -131,7 +130,7 @@ impl Idle {
             let Some((oldest, _)) = state.entries.oldest() else { break };
             gone.extend(state.remove(oldest));
         }
-        state.insert(Entry { key, route, connection, since: now });
+        state.insert(Entry { key, way, connection, since: now });
         let spare = state.by_key.len() > self.max.saturating_add(SPARE_KEYS);
         if spare {
             state.by_key.retain(|_, slots| !slots.is_empty());
@@ -200,7 +199,7 @@ impl State {
         let mut found = None;
         for at in (0..slots.len()).rev() {
             let Some(entry) = entries.get(slots[at]) else { continue };
-            if entry.connection.is_closed() || entry.route != *route {
+            if entry.connection.is_closed() || !entry.way.is(route) {
                 gone.extend(entries.remove(slots.remove(at)));
                 // What was found lies further back in the queue.
                 found = found.map(|at: usize| at - 1);
