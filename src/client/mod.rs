@@ -34,7 +34,8 @@
 //!
 //! HTTP/1.1 is spoken to exits, HTTP/1.1 or HTTP/2 to `https://` origins, as they choose. Over HTTP/2 one connection through
 //! an exit serves all requests to an origin, and a burst to a cold one waits for a single dial. TLS sessions are resumed
-//! through the same exit alone: a ticket shown through two exits would tell the origin that they are one client.
+//! by who holds an exit, and through that exit alone: a ticket shown through two exits would tell the origin that they are
+//! one client. What takes another exit a request shakes hands in full each time.
 //!
 //! # Which failure proves what
 //! A [`Failure`](crate::outcome::Failure) names the phase that broke. Up to and including TLS with the origin the request
