@@ -74,8 +74,8 @@ fn peer(keys: usize) -> Round {
 
 fn cases() -> Vec<Case> {
     let mut cases = vec![
-        Case::new("sticky hit + report(ok), 1k keys", || sticky(1_000)).within(1_300, 0),
-        Case::new("sticky hit + report(ok), 1M keys", || sticky(1_000_000)).within(1_360, 0),
+        Case::new("sticky hit + report(ok), 1k keys", || sticky(1_000)).within(1_530, 0),
+        Case::new("sticky hit + report(ok), 1M keys", || sticky(1_000_000)).within(1_610, 0),
         Case::new("peer: governor, keyed check, 1k keys", || peer(1_000)),
         Case::new("peer: governor, keyed check, 1M keys", || peer(1_000_000)),
     ];
@@ -83,10 +83,10 @@ fn cases() -> Vec<Case> {
         for exits in EXITS {
             let name = format!("pick + report(ok), {exits} exits, {share} % usable");
             let most = match share {
-                100 => 1_580,
-                50 => 2_010,
-                5 => 3_650,
-                _ => 4_550,
+                100 => 1_830,
+                50 => 2_260,
+                5 => 3_850,
+                _ => 4_900,
             };
             cases.push(Case::new(name, move || pick(exits, exits * share / 100)).within(most, 0));
         }

@@ -64,7 +64,7 @@ impl Shared {
         let target = Target::of(&mut request)?;
         let key = Key {
             exit: route.exit(),
-            reuse: route.reuse(),
+            holder: route.holder(),
             https: target.https,
             forwarded: target.way(&route, self.dialer.tunnel_http) == Way::Forward,
             authority: target.authority.clone(),

@@ -20,7 +20,8 @@ pub(super) type Stream = Box<dyn Duplex>;
 /// A stream under watch.
 pub(super) struct Watched<T> {
     io: T,
-    first: Bytes,
+    /// Boxed: few have any, and each connection has two of these.
+    first: Option<Box<Bytes>>,
     watch: Option<Arc<Counts>>,
     wire: Option<Arc<Counts>>,
 }
@@ -28,16 +29,17 @@ pub(super) struct Watched<T> {
 impl<T> Watched<T> {
     /// Tells `watch` what comes in.
     pub(super) const fn by(watch: Arc<Counts>, io: T) -> Self {
-        Self { io, first: Bytes::new(), watch: Some(watch), wire: None }
+        Self { io, first: None, watch: Some(watch), wire: None }
     }
 
     /// Counts what goes by.
     pub(super) const fn counted(wire: Arc<Counts>, io: T) -> Self {
-        Self { io, first: Bytes::new(), watch: None, wire: Some(wire) }
+        Self { io, first: None, watch: None, wire: Some(wire) }
     }
 
     /// Reads these bytes first, which came together with what was before.
-    pub(super) const fn after(first: Bytes, io: T) -> Self {
+    pub(super) fn after(first: Bytes, io: T) -> Self {
+        let first = (!first.is_empty()).then(|| Box::new(first));
         Self { io, first, watch: None, wire: None }
     }
 
@@ -72,10 +74,13 @@ impl<T: AsyncRead + Unpin> AsyncRead for Watched<T> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if !self.first.is_empty() {
-            let fits = self.first.len().min(buf.remaining());
-            buf.put_slice(&self.first[..fits]);
-            self.first.advance(fits);
+        if let Some(first) = &mut self.first {
+            let fits = first.len().min(buf.remaining());
+            buf.put_slice(&first[..fits]);
+            first.advance(fits);
+            if first.is_empty() {
+                self.first = None;
+            }
             return Poll::Ready(Ok(()));
         }
         let before = buf.filled().len();

@@ -270,6 +270,15 @@ impl Route {
         self.once = once;
     }
 
+    /// The number of the hold that may use the connection again; 0 for anybody, or nobody.
+    #[cfg(feature = "client")]
+    pub(crate) const fn holder(&self) -> u64 {
+        match self.reuse {
+            Reuse::Holder(number) => number,
+            Reuse::Anybody | Reuse::Nobody => 0,
+        }
+    }
+
     /// The way, to be kept beside a connection.
     #[cfg(feature = "client")]
     pub(crate) fn way(&self) -> KeptWay {

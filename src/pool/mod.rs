@@ -170,7 +170,9 @@ impl Pool {
     #[cold]
     pub(crate) fn reuse(&self, binding: Option<(BindingIx, u32)>) -> Reuse {
         let held = binding.and_then(|(ix, generation)| Some((self.bindings.get(ix)?.entity, generation)));
-        held.map_or(Reuse::Nobody, |(entity, generation)| Reuse::Holder(mix(entity ^ mix(generation.into()))))
+        held.map_or(Reuse::Nobody, |(entity, generation)| {
+            Reuse::Holder(mix(entity ^ mix(generation.into())).max(1))
+        })
     }
 
     /// Runs due timers, a bounded number of them; says whether there may be more.

@@ -70,8 +70,8 @@ fn cases() -> Vec<Case> {
             World::Tunnel => rounds(hyper_tunnel),
         };
         let [exit_client, egress_layer] = match world {
-            World::Forward => [(30_000, 20), (42_800, 26)],
-            World::Tunnel => [(37_500, 26), (50_100, 32)],
+            World::Forward => [(31_200, 20), (44_500, 27)],
+            World::Tunnel => [(36_800, 23), (50_800, 29)],
         };
         [
             case("ExitClient, the same exit", alone(1)).within(exit_client.0, exit_client.1),

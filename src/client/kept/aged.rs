@@ -3,6 +3,9 @@
 /// Where something lies.
 pub(super) type Slot = u32;
 
+/// By how many places it grows.
+const STEP: usize = 16;
+
 /// Things, from the one used last to the one that has rested longest.
 pub(super) struct Aged<T> {
     nodes: Vec<Node<T>>,
@@ -54,6 +57,10 @@ impl<T> Aged<T> {
                 slot
             }
             None => {
+                if self.nodes.len() == self.nodes.capacity() {
+                    // A few at a time: there are a thousand at most, and twice as much room would stay empty.
+                    self.nodes.reserve_exact(STEP);
+                }
                 self.nodes.push(node);
                 // As many connections as there are ports, and there are fewer.
                 Slot::try_from(self.nodes.len() - 1).unwrap_or(Slot::MAX)
