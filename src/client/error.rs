@@ -1,6 +1,6 @@
 //! Why an exchange through an exit failed.
 
-use super::dial;
+use super::distrust;
 use crate::error::BoxError;
 use crate::outcome::{Failure, Phase, Seen};
 use std::error::Error;
@@ -46,7 +46,7 @@ impl fmt::Display for ClientError {
         fmt::Display::fmt(&self.0, f)?;
         let mut cause = self.0.source();
         let phase = self.0.phase();
-        if let Some(distrust) = cause.and_then(|cause| dial::distrust(phase, cause)) {
+        if let Some(distrust) = cause.and_then(|cause| distrust::distrust(phase, cause)) {
             return write!(f, ": {distrust}");
         }
         while let Some(at) = cause {

@@ -51,6 +51,7 @@ mod body;
 mod builder;
 mod connection;
 mod dial;
+mod distrust;
 mod egress;
 mod error;
 mod kept;

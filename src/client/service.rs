@@ -2,7 +2,8 @@
 
 use super::body::{Held, IncomingBody};
 use super::connection::{Connection, Unanswered};
-use super::dial::{Dialer, not_let_in};
+use super::dial::Dialer;
+use super::distrust::not_let_in;
 use super::error::{ClientError, unsendable};
 use super::kept::{Flights, Idle, Kept, Key};
 use super::target::{Target, Way};

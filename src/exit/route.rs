@@ -90,6 +90,7 @@ pub struct Route {
 /// Takes what an attempt has cost on the wire, from a client for whose answer nobody waits any more.
 pub(crate) trait Meter: Send + Sync {
     /// More bytes.
+    #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "the client has bills"))]
     fn add(&self, wire: WireBytes);
 }
 
@@ -183,7 +184,7 @@ impl Route {
     }
 
     /// Who keeps connections for it, and how often they were evicted.
-    #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "the client keeps connections"))]
+    #[cfg(feature = "client")]
     pub(crate) fn keepers(&self) -> &Keepers {
         &self.to.keepers
     }
@@ -244,6 +245,7 @@ impl Route {
     }
 
     /// Who may use the connection again.
+    #[cfg(any(feature = "client", test))]
     pub(crate) const fn reuse(&self) -> Reuse {
         self.reuse
     }
@@ -286,7 +288,7 @@ impl Route {
     }
 
     /// Whether the exit is held: who comes again will come through it.
-    #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "the client resumes sessions"))]
+    #[cfg(feature = "client")]
     pub(crate) const fn is_held(&self) -> bool {
         self.held
     }

@@ -4,7 +4,9 @@ use std::fmt;
 use std::ops::{Add, AddAssign};
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+#[cfg(feature = "client")]
+use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes between this machine and an exit, heads, tunnel and TLS included; what TCP and IP add is not.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -50,46 +52,47 @@ impl AddAssign for WireBytes {
 pub(crate) struct Counts {
     sent: AtomicU64,
     received: AtomicU64,
+    #[cfg(feature = "client")]
     reads: AtomicU32,
+    #[cfg(feature = "client")]
     ended: AtomicBool,
 }
 
+#[cfg(feature = "client")]
 impl Counts {
-    #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "the client counts"))]
     pub(crate) fn add(&self, bytes: WireBytes) {
         self.sent.fetch_add(bytes.sent, Ordering::Relaxed);
         self.received.fetch_add(bytes.received, Ordering::Relaxed);
     }
 
     /// Something came in for whoever speaks over the connection.
-    #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "the client counts"))]
     pub(crate) fn has_read(&self) {
         self.reads.fetch_add(1, Ordering::Relaxed);
     }
 
     /// How often something came in: an unchanged number means that nothing did.
-    #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "the client counts"))]
     pub(crate) fn reads(&self) -> u32 {
         self.reads.load(Ordering::Relaxed)
     }
 
     /// No more will come.
-    #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "the client counts"))]
     pub(crate) fn end(&self) {
         self.ended.store(true, Ordering::Relaxed);
     }
 
     /// Whether no more will come.
-    #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "the client counts"))]
     pub(crate) fn has_ended(&self) -> bool {
         self.ended.load(Ordering::Relaxed)
     }
+}
 
+impl Counts {
     pub(crate) fn now(&self) -> WireBytes {
         WireBytes::new(self.sent.load(Ordering::Relaxed), self.received.load(Ordering::Relaxed))
     }
 
     /// What has come since the last time.
+    #[cfg(feature = "client")]
     pub(crate) fn take(&self) -> WireBytes {
         WireBytes::new(self.sent.swap(0, Ordering::Relaxed), self.received.swap(0, Ordering::Relaxed))
     }
@@ -114,7 +117,7 @@ impl Traffic {
     }
 
     /// An attempt on a connection that counts so.
-    #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "the client counts"))]
+    #[cfg(feature = "client")]
     pub(crate) fn on(counts: Arc<Counts>) -> Self {
         Self(Arc::new(Inner { counts, ended: OnceLock::new() }))
     }
@@ -126,7 +129,7 @@ impl Traffic {
     }
 
     /// The attempt is over; how much it was, the first time.
-    #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "the client counts"))]
+    #[cfg(feature = "client")]
     pub(crate) fn end(&self) -> Option<WireBytes> {
         if self.0.ended.get().is_some() {
             return None;

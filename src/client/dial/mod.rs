@@ -2,18 +2,17 @@
 //! lies over all of them.
 
 mod connect;
-mod distrust;
 mod origin_tls;
 mod resolve;
 mod socks;
 mod tcp;
 
-pub(super) use distrust::{distrust, not_let_in};
 pub(super) use origin_tls::OriginTls;
 pub(super) use resolve::Resolver;
 pub use resolve::{Resolve, Resolving};
 
 use super::connection::{Connection, Protocol};
+use super::distrust::not_let_in;
 use super::target::{Target, Way};
 use super::watched::{Stream, Watched};
 use crate::exit::{ProxyTls, Route, Via};

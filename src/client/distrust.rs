@@ -7,7 +7,7 @@ use std::error::Error;
 use std::io;
 
 /// What is wrong with the certificate that an error is about; `None` if something else failed.
-pub(in crate::client) fn distrust(phase: Phase, cause: &(dyn Error + 'static)) -> Option<&'static str> {
+pub(super) fn distrust(phase: Phase, cause: &(dyn Error + 'static)) -> Option<&'static str> {
     let Some(rustls::Error::InvalidCertificate(why)) = of_tls(cause) else { return None };
     Some(match why {
         Bad::Expired | Bad::ExpiredContext { .. } => {
@@ -34,7 +34,7 @@ pub(in crate::client) fn distrust(phase: Phase, cause: &(dyn Error + 'static)) -
 
 /// The failure of whom an `https://` exit does not let in by its certificate, or without one. In TLS 1.3 it says so when the
 /// handshake is over here, and has not looked at what was sent meanwhile.
-pub(in crate::client) fn not_let_in(route: &Route, cause: &(dyn Error + 'static)) -> Option<Failure> {
+pub(super) fn not_let_in(route: &Route, cause: &(dyn Error + 'static)) -> Option<Failure> {
     let refused = causes(cause).filter_map(of_tls).any(|error| {
         matches!(
             error,
