@@ -88,7 +88,8 @@ fn cases() -> Vec<Case> {
                 5 => 3_850,
                 _ => 4_900,
             };
-            cases.push(Case::new(name, move || pick(exits, exits * share / 100)).within(most, 0));
+            let case = Case::new(name, move || pick(exits, exits * share / 100)).within(most, 0);
+            cases.push(Case { gated: exits < 100_000, ..case });
         }
     }
     cases
