@@ -4,7 +4,6 @@
 
 mod clients;
 mod comfort;
-mod figures;
 mod kept;
 mod parity;
 mod secrets;
