@@ -20,6 +20,7 @@ pub mod redirect;
 pub mod request;
 pub mod retry;
 pub mod scheduler;
+pub mod site;
 mod stack;
 #[cfg(feature = "tower-http")]
 pub mod trace;
@@ -30,11 +31,12 @@ pub use classify::{ClassifyLayer, EgressBody};
 #[cfg(feature = "client")]
 pub use client::{EgressClient, ExitClient};
 pub use error::{ConfigError, Error, LeaseError, Next};
-pub use exit::{Exit, ExitId, ExitList, Gateway};
+pub use exit::{Exit, ExitId, ExitList, Gateway, Pool};
 pub use lease::LeaseLayer;
 pub use outcome::Outcome;
 pub use per_exit::PerExit;
 pub use request::{Affinity, Freshness, Granularity, LeaseRequest, OnLoss, Scope};
 pub use retry::ExitAwareRetryLayer;
 pub use scheduler::{Lease, LeaseHandle, Scheduler, Served};
+pub use site::Site;
 pub use stack::EgressLayer;

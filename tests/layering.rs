@@ -13,15 +13,16 @@ const MAY: &[(&str, &[&str])] = &[
     ("exit", &["error", "outcome"]),
     ("outcome", &[]),
     ("request", &["error", "exit", "outcome"]),
+    ("site", &["error", "outcome"]),
     // Decisions.
     ("verdict", &["draw", "outcome"]),
-    ("pool", &["draw", "error", "exit", "outcome", "request", "verdict"]),
-    ("fleet", &["draw", "error", "exit", "outcome", "request", "verdict", "pool"]),
+    ("pool", &["draw", "error", "exit", "outcome", "request", "site", "verdict"]),
+    ("fleet", &["draw", "error", "exit", "outcome", "request", "site", "verdict", "pool"]),
     // The shell.
-    ("scheduler", &["draw", "error", "exit", "outcome", "request", "verdict", "fleet"]),
+    ("scheduler", &["draw", "error", "exit", "outcome", "request", "site", "verdict", "fleet"]),
     // Layers. Siblings never name each other.
     ("body", &["error"]),
-    ("classify", &["body", "error", "exit", "outcome", "request", "scheduler"]),
+    ("classify", &["body", "error", "exit", "outcome", "request", "scheduler", "site"]),
     ("lease", &["error", "exit", "outcome", "request", "scheduler"]),
     ("retry", &["body", "error", "outcome", "request", "scheduler", "verdict"]),
     ("stack", &["classify", "lease", "request", "retry", "scheduler"]),

@@ -83,6 +83,53 @@ impl Gateway {
         Ok(gateway)
     }
 
+    /// The gateway of a provider that the catalogue knows, by its name there.
+    ///
+    /// # Errors
+    /// That there is no such provider, with the nearest name.
+    pub fn provider(name: &str) -> Result<Self, ConfigError> {
+        let _ = name;
+        Err(ConfigError::new("provider", "is not there yet", "write the template"))
+    }
+
+    /// Gives `{user}` and `{pass}` of the template their values.
+    #[must_use]
+    pub fn login(self, user: &str, password: &str) -> Self {
+        self.field("user", user).field("pass", password)
+    }
+
+    /// Gives a placeholder of the template its value.
+    #[must_use]
+    pub fn field(self, name: &str, value: &str) -> Self {
+        let _ = (name, value);
+        self
+    }
+
+    /// Gives `{country}` its value: two letters, case does not matter.
+    #[must_use]
+    pub fn country(self, country: &str) -> Self {
+        self.field("country", country)
+    }
+
+    /// Gives `{state}` its value.
+    #[must_use]
+    pub fn state(self, state: &str) -> Self {
+        self.field("state", state)
+    }
+
+    /// Gives `{city}` its value.
+    #[must_use]
+    pub fn city(self, city: &str) -> Self {
+        self.field("city", city)
+    }
+
+    /// Asks the provider to keep a session on one exit for so long: `{ttl}`, `{ttl_min}` or `{ttl_s}` of the template.
+    #[must_use]
+    pub fn ttl(self, ttl: Duration) -> Self {
+        let _ = ttl;
+        self
+    }
+
     fn of(template: &str, kind: Kind) -> Result<Self, ConfigError> {
         let exit = spec::parse(template)?;
         let login = exit.route().credential();
@@ -200,6 +247,16 @@ impl Gateway {
 
     pub(crate) fn held_at_most(&self) -> Option<Duration> {
         self.0.lifetime
+    }
+
+    /// How long a session may lie unused before the provider gives its exit away.
+    pub(crate) fn idle_at_most(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Where its exits are, if the template says so: two letters in lower case.
+    pub(crate) fn where_from(&self) -> Option<&str> {
+        None
     }
 
     /// A number that is the same in every process: of the template without its password.

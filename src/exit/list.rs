@@ -98,6 +98,12 @@ impl ExitList {
     }
 }
 
+impl Extend<Exit> for ExitList {
+    fn extend<I: IntoIterator<Item = Exit>>(&mut self, exits: I) {
+        self.0.extend(exits);
+    }
+}
+
 impl FromIterator<Exit> for ExitList {
     fn from_iter<I: IntoIterator<Item = Exit>>(exits: I) -> Self {
         Self(exits.into_iter().collect())

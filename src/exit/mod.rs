@@ -17,6 +17,7 @@ mod credential;
 mod gateway;
 mod keepers;
 mod list;
+mod pool;
 #[cfg(feature = "client")]
 mod proxy_tls;
 mod route;
@@ -24,12 +25,14 @@ mod spec;
 #[cfg(test)]
 mod tests;
 mod token;
+mod vendor;
 
 pub use credential::Credential;
 pub use gateway::Gateway;
 #[cfg_attr(not(feature = "client"), expect(unused_imports, reason = "the client keeps connections"))]
 pub(crate) use keepers::Keeper;
 pub use list::ExitList;
+pub use pool::{Pool, Source};
 #[cfg(feature = "client")]
 pub use proxy_tls::{ProxyTls, ProxyTlsBuilder};
 #[cfg(feature = "client")]
@@ -41,6 +44,7 @@ pub(crate) use route::KeptWay;
 pub(crate) use route::{Meter, Reuse};
 pub use route::{Route, Via};
 pub(crate) use token::Session;
+pub use vendor::Vendor;
 
 use crate::error::ConfigError;
 use sha1::{Digest, Sha1};
@@ -180,6 +184,12 @@ impl Exit {
     #[must_use]
     pub fn proxy_tls(self, tls: &ProxyTls) -> Self {
         Self { route: self.route.with_tls(Some(tls.clone())) }
+    }
+
+    /// Says whose proxy it is, where its host does not.
+    #[must_use]
+    pub fn vendor(self, vendor: Vendor) -> Self {
+        Self { route: self.route.with_vendor(vendor) }
     }
 
     /// The exit's name.

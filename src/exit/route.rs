@@ -1,7 +1,7 @@
 //! What the client needs to dial an exit.
 
 use super::keepers::Keepers;
-use super::{Credential, ExitId};
+use super::{Credential, ExitId, Vendor};
 use crate::outcome::WireBytes;
 use std::fmt;
 use std::net::IpAddr;
@@ -127,6 +127,7 @@ struct Way {
     host: Box<str>,
     port: u16,
     credential: Option<Credential>,
+    vendor: Option<Vendor>,
     tls: Tls,
 }
 
@@ -144,7 +145,8 @@ impl Route {
         credential: Option<Credential>,
         reuse: Reuse,
     ) -> Self {
-        Self::to(Way { exit, via, host: host.into(), port, credential, tls: Tls::default() }, reuse)
+        let (vendor, tls) = (Vendor::of_host(host), Tls::default());
+        Self::to(Way { exit, via, host: host.into(), port, credential, vendor, tls }, reuse)
     }
 
     fn to(way: Way, reuse: Reuse) -> Self {
@@ -175,6 +177,17 @@ impl Route {
     #[cfg(feature = "client")]
     pub(crate) fn tls(&self) -> Option<&super::ProxyTls> {
         self.to.way.tls.as_ref()
+    }
+
+    /// The same way, with proxies that are known to be somebody's.
+    pub(super) fn with_vendor(&self, vendor: Vendor) -> Self {
+        Self::to(Way { vendor: Some(vendor), ..self.to.way.clone() }, self.reuse)
+    }
+
+    /// Whose proxy it is, if that is known.
+    #[must_use]
+    pub fn vendor(&self) -> Option<Vendor> {
+        self.to.way.vendor
     }
 
     /// Closes the connections that clients keep for this exit, and lets none that is in use be kept: for an exit that is

@@ -23,12 +23,14 @@ pub(crate) use crate::pool::{Events, Member, Taken};
 use line::Line;
 
 use crate::draw::{Stream, draw};
-use crate::exit::{Exit, ExitId, Gateway, Reuse, Route};
-use crate::outcome::{Evidence, Outcome, Phase, WireBytes};
+use crate::exit::{self, Exit, ExitId, Gateway, Reuse, Route};
+use crate::outcome::{Egress, Evidence, Outcome, Phase, WireBytes};
 use crate::pool::{BindingIx, Blocked, Choice, Entry, ExitIx, LeaseId, NoExit, OriginIx, Pool, PoolConfig};
 use crate::request::{Freshness, LeaseRequest, Origin, Time};
+use crate::site::Sites;
 use crate::verdict::{Facts, RetryRules, Verdict, Why};
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// One request burns at most as many exits; further refusals of it go uncharged. A page that everybody is refused must not
@@ -45,6 +47,9 @@ const BUSY: Duration = Duration::from_secs(1);
 pub(crate) struct FleetConfig {
     pub(crate) exits: Vec<Exit>,
     pub(crate) gateways: Vec<Gateway>,
+    /// Named pools; the exits and gateways above are one without a name.
+    pub(crate) pools: Vec<exit::Pool>,
+    pub(crate) sites: Arc<Sites>,
     pub(crate) member: Member,
     pub(crate) rules: RetryRules,
     pub(crate) seed: u64,
@@ -80,6 +85,8 @@ impl Fleet {
             pool: Pool::new(PoolConfig {
                 exits: config.exits,
                 gateways: config.gateways,
+                pools: config.pools,
+                sites: config.sites,
                 seed: config.seed,
                 member: config.member,
                 epoch: config.epoch,
@@ -260,6 +267,12 @@ impl Fleet {
     #[cold]
     pub(crate) fn spend(&mut self, receipt: &Receipt, wire: WireBytes) {
         self.pool.spend(receipt, wire);
+    }
+
+    /// What an attempt has revealed of its exit. Says whether a held exit leaves from elsewhere now.
+    #[cold]
+    pub(crate) fn reveal(&mut self, now: Time, receipt: &Receipt, egress: &Egress) -> bool {
+        self.pool.reveal(now, receipt, egress)
     }
 
     /// The body of a lease that was given back at its head has ended well.

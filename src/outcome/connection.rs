@@ -1,6 +1,6 @@
 //! What carried an answer.
 
-use super::Traffic;
+use super::{Egress, Traffic};
 
 /// What carried an answer. A client puts it into the response's extensions; without it a connection counts as kept, and as one
 /// that will be kept.
@@ -20,6 +20,7 @@ pub struct Connection {
     ending: bool,
     tunnelled: bool,
     traffic: Option<Traffic>,
+    egress: Option<Egress>,
 }
 
 impl Connection {
@@ -27,13 +28,13 @@ impl Connection {
     #[must_use]
     #[expect(clippy::new_without_default, reason = "neither kind is the default one")]
     pub const fn new() -> Self {
-        Self { kept: false, ending: false, tunnelled: false, traffic: None }
+        Self { kept: false, ending: false, tunnelled: false, traffic: None, egress: None }
     }
 
     /// One that was made for an earlier request and kept.
     #[must_use]
     pub const fn kept() -> Self {
-        Self { kept: true, ending: false, tunnelled: false, traffic: None }
+        Self { kept: true, ending: false, tunnelled: false, traffic: None, egress: None }
     }
 
     /// Sets whether nothing is gained by reading the answer to its end: the connection will not be used again, or others
@@ -57,6 +58,19 @@ impl Connection {
     pub fn counted_by(mut self, traffic: Traffic) -> Self {
         self.traffic = Some(traffic);
         self
+    }
+
+    /// Sets what the proxy has said of its exit when the tunnel was made.
+    #[must_use]
+    pub fn leaving_from(mut self, egress: Option<Egress>) -> Self {
+        self.egress = egress;
+        self
+    }
+
+    /// What the proxy has said of its exit when the tunnel was made.
+    #[must_use]
+    pub const fn egress(&self) -> Option<&Egress> {
+        self.egress.as_ref()
     }
 
     /// Whether it was made for an earlier request.

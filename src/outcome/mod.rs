@@ -14,10 +14,12 @@
 mod causes;
 mod connection;
 mod counts;
+mod egress;
 mod evidence;
 mod failure;
 pub(crate) mod machine;
 mod multiplier;
+mod phrase;
 mod retry_after;
 mod traffic;
 
@@ -27,9 +29,11 @@ mod tests;
 pub(crate) use causes::causes;
 pub use connection::Connection;
 pub use counts::OutcomeCounts;
+pub use egress::Egress;
 pub use evidence::{Evidence, Seen};
 pub use failure::{Failure, Phase, SocksRefusal};
 pub use multiplier::{Band, Multiplier};
+pub use phrase::ReasonPhrase;
 pub use retry_after::RetryAfter;
 #[cfg(feature = "client")]
 pub(crate) use traffic::Counts;
@@ -59,6 +63,8 @@ pub enum Outcome {
         /// Where it failed.
         phase: Phase,
     },
+    /// The provider has taken the session's exit away: its token leads nowhere any more, another one does.
+    SessionLost,
     /// The gateway has no capacity; its exits are not to blame.
     GatewayOverloaded {
         /// How long the gateway asked to be left alone.
@@ -73,8 +79,10 @@ pub enum Outcome {
     },
     /// The provider does not serve this target.
     TargetDenied,
-    /// The target cannot be reached from the exit.
+    /// The target cannot be reached from the exit: the way to it may be at fault, or the target itself.
     TargetUnreachable,
+    /// No exit can reach the target: its name does not resolve, or what it answers cannot be used.
+    TargetFailed,
     /// The origin itself failed (5xx, 408).
     OriginError {
         /// Its status.
@@ -126,6 +134,8 @@ pub enum FailureDomain {
 pub enum BlockedBy {
     /// The exit's address.
     Exit,
+    /// The country that the exit is in: another exit there will not help.
+    Country,
     /// The pattern of the requests: another address will not help.
     Pattern,
     /// The answer does not say.
@@ -142,6 +152,10 @@ pub enum GatewayScope {
     Exit,
     /// Its way to this target.
     Target,
+    /// What the account may use at once: other accounts at the same gateway are not touched.
+    Credential,
+    /// Exits in the place that was asked for: there is none just now.
+    Place,
 }
 
 /// Why a proxy refused a login.
@@ -157,6 +171,10 @@ pub enum AuthReason {
     Quota,
     /// 407 without a challenge: the provider has no capacity, the password may be right.
     Capacity,
+    /// The account may not be used: suspended, not yet approved, or not from this machine's address.
+    Suspended,
+    /// The login's parameters are refused, a country or a lifetime that the provider does not know: the template is wrong.
+    Parameters,
 }
 
 impl Outcome {
@@ -166,11 +184,11 @@ impl Outcome {
         match self {
             Self::Ok => FailureDomain::None,
             Self::RateLimited { .. } | Self::Blocked { .. } => FailureDomain::Pair,
-            Self::ProxyError { .. } | Self::Interrupted { .. } => FailureDomain::Exit,
+            Self::ProxyError { .. } | Self::Interrupted { .. } | Self::SessionLost => FailureDomain::Exit,
             Self::GatewayOverloaded { .. } => FailureDomain::Gateway,
             Self::AuthError { .. } => FailureDomain::Credential,
             Self::TargetDenied => FailureDomain::ProviderTarget,
-            Self::TargetUnreachable => FailureDomain::Target,
+            Self::TargetUnreachable | Self::TargetFailed => FailureDomain::Target,
             Self::OriginError { .. } | Self::TooLarge { .. } => FailureDomain::Origin,
             Self::Fatal => FailureDomain::Request,
         }
@@ -190,12 +208,14 @@ impl Outcome {
             Self::RateLimited { .. }
             | Self::Blocked { .. }
             | Self::ProxyError { .. }
+            | Self::SessionLost
             | Self::OriginError { .. }
             | Self::Interrupted { .. } => Some(false),
             Self::GatewayOverloaded { .. }
             | Self::AuthError { .. }
             | Self::TargetDenied
             | Self::TargetUnreachable
+            | Self::TargetFailed
             | Self::TooLarge { .. }
             | Self::Fatal => None,
         }
@@ -209,10 +229,12 @@ impl Outcome {
             Self::RateLimited { .. } => "rate_limited",
             Self::Blocked { .. } => "blocked",
             Self::ProxyError { .. } => "proxy_error",
+            Self::SessionLost => "session_lost",
             Self::GatewayOverloaded { .. } => "gateway_overloaded",
             Self::AuthError { .. } => "auth_error",
             Self::TargetDenied => "target_denied",
             Self::TargetUnreachable => "target_unreachable",
+            Self::TargetFailed => "target_failed",
             Self::OriginError { .. } => "origin_error",
             Self::TooLarge { .. } => "too_large",
             Self::Interrupted { .. } => "interrupted",
@@ -240,7 +262,12 @@ impl serde::Serialize for Outcome {
             Self::AuthError { reason } => map.serialize_entry("reason", reason)?,
             Self::OriginError { status } => map.serialize_entry("status", &status.as_u16())?,
             Self::TooLarge { cap } => map.serialize_entry("cap", cap)?,
-            Self::Ok | Self::TargetDenied | Self::TargetUnreachable | Self::Fatal => {}
+            Self::Ok
+            | Self::SessionLost
+            | Self::TargetDenied
+            | Self::TargetUnreachable
+            | Self::TargetFailed
+            | Self::Fatal => {}
         }
         map.end()
     }

@@ -4,6 +4,7 @@ use super::ix::{BindingIx, ExitIx};
 use super::slab::Slab;
 use crate::draw::{Stream, draw, mix, text};
 use crate::exit::ExitId;
+use crate::outcome::Egress;
 use crate::request::{Affinity, Granularity, Key, LeaseRequest, Scope, Time};
 use hashbrown::{Equivalent, HashMap};
 use std::hash::{Hash, Hasher};
@@ -120,6 +121,8 @@ pub(crate) struct Binding {
     pub(super) placed: Time,
     pub(super) uses: u32,
     last_used: Time,
+    /// Where its exit left from when that was last said.
+    pub(super) egress: Option<Egress>,
 }
 
 /// Where a holder is put, and until when.
@@ -136,6 +139,10 @@ pub(super) struct Place {
 }
 
 impl Binding {
+    pub(super) const fn name(&self) -> &Key {
+        &self.name
+    }
+
     fn holder(&self) -> Holder<'_> {
         Holder { kind: self.kind, life: self.life, name: self.name.as_str(), place: self.place }
     }
@@ -235,6 +242,7 @@ impl Bindings {
             placed: now,
             uses: 1,
             last_used: now,
+            egress: None,
         };
         if let Some(ix) = self.by_holder.get(&holder).copied() {
             let held = self.slab.get_mut(ix.0)?;

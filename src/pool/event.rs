@@ -2,7 +2,7 @@
 
 use crate::error::UnusableCounts;
 use crate::exit::ExitId;
-use crate::outcome::{AuthReason, Multiplier, Outcome};
+use crate::outcome::{AuthReason, Egress, Multiplier, Outcome};
 use crate::pool::Reason;
 use crate::request::{Key, Origin, Time};
 use std::collections::VecDeque;
@@ -66,6 +66,20 @@ pub enum Event {
         outcome: Outcome,
         /// It amends an earlier report of the same attempt.
         amends: bool,
+    },
+    /// The exit that a key holds leaves from another address, or country, than before, though its name is the same: the
+    /// provider has changed it behind the session.
+    LeaseChanged {
+        /// Who holds it.
+        key: Key,
+        /// The site that was asked.
+        origin: Origin,
+        /// The exit.
+        exit: ExitId,
+        /// What was known of it.
+        from: Egress,
+        /// What it revealed now.
+        to: Egress,
     },
     /// An exit rests.
     Rest {

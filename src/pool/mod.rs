@@ -61,11 +61,13 @@ use timers::{Due, Timers};
 use crate::draw::mix;
 #[cfg(test)]
 use crate::exit::ExitId;
-use crate::exit::{Exit, Gateway, Reuse, Route};
-use crate::outcome::WireBytes;
+use crate::exit::{self, Exit, Gateway, Reuse, Route};
+use crate::outcome::{Egress, WireBytes};
 use crate::request::{Origin, Time};
+use crate::site::Sites;
 use crate::verdict::Rest;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// How many due timers one entry runs, so that none takes long.
 const TICK: usize = 64;
@@ -122,6 +124,8 @@ pub(crate) struct Entry {
 pub(crate) struct PoolConfig {
     pub(crate) exits: Vec<Exit>,
     pub(crate) gateways: Vec<Gateway>,
+    pub(crate) pools: Vec<exit::Pool>,
+    pub(crate) sites: Arc<Sites>,
     pub(crate) seed: u64,
     pub(crate) member: Member,
     pub(crate) epoch: u64,
@@ -131,7 +135,12 @@ pub(crate) struct PoolConfig {
 
 impl Pool {
     pub(crate) fn new(config: PoolConfig) -> Self {
-        let PoolConfig { exits, gateways, seed, member, epoch, bounds, rest } = config;
+        let PoolConfig { mut exits, mut gateways, pools, sites, seed, member, epoch, bounds, rest } = config;
+        let _ = sites;
+        for pool in pools {
+            exits.extend(pool.exits);
+            gateways.extend(pool.gateways);
+        }
         let mut exits = ExitTable::new(exits, gateways, seed, member, bounds.minted);
         let parents = exits.adopt();
         Self {
@@ -283,6 +292,22 @@ impl Pool {
             record.wire += wire;
         }
         self.origins.spend(origin, wire);
+    }
+
+    /// What an attempt has revealed of its exit. A held one that leaves from elsewhere now is told of: its holder may have
+    /// cookies that are bound to the address. Says whether it does.
+    pub(crate) fn reveal(&mut self, now: Time, by: &Receipt, egress: &Egress) -> bool {
+        let Some((ix, generation)) = by.binding else { return false };
+        let at = by.at.0;
+        let held = self.bindings.get_mut(ix).filter(|held| held.generation == generation && held.exit == at);
+        let Some(held) = held else { return false };
+        let before = held.egress.replace(egress.clone());
+        let Some(from) = before.filter(|before| before.differs(egress)) else { return false };
+        let (key, to) = (held.name().clone(), egress.clone());
+        if let Some(origin) = self.name(by.at.1) {
+            self.events.push(now, Event::LeaseChanged { key, origin, exit: by.exit, from, to });
+        }
+        true
     }
 
     /// A minted exit goes when nothing holds it and nothing rides it.

@@ -1,7 +1,8 @@
 //! The noun a caller asks for.
 
-use super::{Affinity, Freshness, Granularity, Key, OnLoss, Origin, Scope, Trail};
+use super::{Affinity, Filter, Freshness, Granularity, Key, OnLoss, Origin, Scope, Trail};
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What a caller asks for: one attempt through an exit that suits. Put it into a request's extensions for the layers, or
@@ -22,6 +23,7 @@ pub struct LeaseRequest {
     pub(crate) patience: Duration,
     pub(crate) repeatable: Option<bool>,
     pub(crate) max_sends: Option<NonZeroU32>,
+    pub(crate) filter: Option<Arc<Filter>>,
     pub(crate) trail: Trail,
 }
 
@@ -51,6 +53,7 @@ impl LeaseRequest {
             patience: PATIENCE,
             repeatable: None,
             max_sends: None,
+            filter: None,
             trail: Trail::default(),
         }
     }
@@ -185,6 +188,30 @@ impl LeaseRequest {
     #[must_use]
     pub fn repeatable(mut self, repeatable: bool) -> Self {
         self.repeatable = Some(repeatable);
+        self
+    }
+
+    /// Wants an exit of this [pool](crate::exit::Pool); said again, of one of them. What is held under one filter is not held
+    /// under another: the key has an exit for each.
+    #[must_use]
+    pub fn pool(self, name: &str) -> Self {
+        self.filtered(|filter| filter.pools.push(name.into()))
+    }
+
+    /// Wants an exit in this country, two letters: of the pools that [say so](crate::exit::Pool::country).
+    #[must_use]
+    pub fn country(self, country: &str) -> Self {
+        self.filtered(|filter| filter.country = Some(country.to_ascii_lowercase().into()))
+    }
+
+    /// Wants an exit of this kind: of the pools that [say so](crate::exit::Pool::kind).
+    #[must_use]
+    pub fn kind(self, kind: &str) -> Self {
+        self.filtered(|filter| filter.kind = Some(kind.into()))
+    }
+
+    fn filtered(mut self, change: impl FnOnce(&mut Filter)) -> Self {
+        change(Arc::make_mut(self.filter.get_or_insert_default()));
         self
     }
 

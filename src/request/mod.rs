@@ -14,6 +14,7 @@
 //! ```
 
 mod ask;
+mod filter;
 mod hold;
 mod key;
 mod origin;
@@ -23,6 +24,7 @@ mod time;
 mod trail;
 
 pub use ask::LeaseRequest;
+pub(crate) use filter::Filter;
 pub use hold::{Affinity, Freshness, Granularity, OnLoss, Scope};
 pub use key::Key;
 pub use origin::Origin;

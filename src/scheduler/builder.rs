@@ -3,10 +3,13 @@
 use super::Scheduler;
 use super::events::Observers;
 use crate::error::ConfigError;
-use crate::exit::{Exit, ExitId, ExitList, Gateway};
+use crate::exit::{Exit, ExitId, ExitList, Gateway, Pool};
 use crate::fleet::{Bounds, Event, FleetConfig, Member};
+use crate::request::Origin;
+use crate::site::{Site, Sites};
 use crate::verdict::RetryRules;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 /// Builds a [`Scheduler`]. Everything is checked by [`build`](Self::build).
@@ -14,6 +17,8 @@ use std::time::SystemTime;
 pub struct Builder {
     exits: Vec<Exit>,
     gateways: Vec<Gateway>,
+    pools: Vec<Pool>,
+    sites: Sites,
     rules: RetryRules,
     seed: Option<u64>,
     member: Option<(u32, u32)>,
@@ -33,6 +38,21 @@ impl Builder {
     #[must_use]
     pub fn gateway(mut self, gateway: Gateway) -> Self {
         self.gateways.push(gateway);
+        self
+    }
+
+    /// Adds a named pool. What [`exits`](Self::exits) and [`gateway`](Self::gateway) add is the pool `default`.
+    #[must_use]
+    pub fn pool(mut self, pool: Pool) -> Self {
+        self.pools.push(pool);
+        self
+    }
+
+    /// Says what holds at one origin alone: its name as [`Origin`] has it, `*.shop.example` for all below a name, `*` for
+    /// all that nothing else is said of. The closest name holds; said twice, the later.
+    #[must_use]
+    pub fn site(mut self, origin: impl Into<Origin>, site: Site) -> Self {
+        self.sites.insert(origin.into().as_str(), site);
         self
     }
 
@@ -127,6 +147,8 @@ impl Builder {
         let config = FleetConfig {
             exits,
             gateways: self.gateways,
+            pools: self.pools,
+            sites: Arc::new(self.sites),
             member: Member { index, of },
             rules: self.rules,
             seed: self.seed.unwrap_or_else(random_seed),

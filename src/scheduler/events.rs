@@ -71,6 +71,15 @@ fn trace(event: &Event) {
         Event::Report { lease, exit, origin, outcome, amends } => {
             tracing::debug!(target: "tower_egress", lease, %exit, %origin, %outcome, amends, "report");
         }
+        Event::LeaseChanged { key, origin, exit, from, to } => tracing::warn!(
+            target: "tower_egress",
+            %key,
+            %origin,
+            %exit,
+            ?from,
+            ?to,
+            "the provider has changed the exit behind a held session"
+        ),
         Event::Rest { exit, origin, rest } => {
             let origin = origin.as_ref().map(|origin| origin.as_str());
             tracing::debug!(target: "tower_egress", %exit, origin, ?rest, "rest");

@@ -5,8 +5,9 @@ use super::sync::{AtomicU32, Ordering};
 use super::{Reason, Receipt, Served};
 use crate::exit::{ExitId, Meter, Route};
 use crate::fleet::SLOW;
-use crate::outcome::{Evidence, Outcome, Phase, Seen, Traffic, WireBytes};
+use crate::outcome::{Egress, Evidence, Outcome, Phase, Seen, Traffic, WireBytes};
 use crate::request::Origin;
+use crate::site::Site;
 use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -100,6 +101,16 @@ impl LeaseHandle {
     #[must_use]
     pub fn origin(&self) -> &Origin {
         &self.0.held.origin
+    }
+
+    /// What holds at that site alone, if anything was said of it.
+    pub(crate) fn site(&self) -> Option<Arc<Site>> {
+        self.0.held.scheduler.site(self.origin())
+    }
+
+    /// Says what the answer, or the reply to the CONNECT before it, revealed of the exit: for a client of your own.
+    pub fn reveal(&self, egress: &Egress) {
+        self.0.held.reveal(egress);
     }
 
     /// Why this exit.

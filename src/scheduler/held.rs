@@ -5,7 +5,7 @@ use super::sync::{AtomicBool, AtomicU64, Mutex, Ordering, get_mut, lock};
 use super::{Attempt, Reason, Receipt, Release, Scheduler};
 use crate::exit::Route;
 use crate::fleet::{Grant, Taken};
-use crate::outcome::{Evidence, Traffic, WireBytes};
+use crate::outcome::{Egress, Evidence, Traffic, WireBytes};
 use crate::request::Origin;
 use std::time::{Duration, SystemTime};
 
@@ -37,6 +37,8 @@ struct Said {
     over: bool,
     /// Boxed: a plain caller seldom counts, and should not carry it.
     spent: Option<Box<Spent>>,
+    /// What its exit has revealed, and whether that is not what its holder knew.
+    egress: Option<(Egress, bool)>,
 }
 
 impl Said {
@@ -121,6 +123,17 @@ impl Held {
         if said.over {
             self.settle(&mut said, true, false);
         }
+    }
+
+    /// What the answer has revealed of its exit.
+    pub(super) fn reveal(&self, egress: &Egress) {
+        let changed = self.scheduler.act(|fleet, now| fleet.reveal(now, &self.receipt, egress));
+        lock(&self.said).egress = Some((egress.clone(), changed));
+    }
+
+    /// The same, as it was revealed last.
+    pub(super) fn egress(&self) -> Option<(Egress, bool)> {
+        lock(&self.said).egress.clone()
     }
 
     /// Bytes on the wire so far.

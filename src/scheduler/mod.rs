@@ -51,7 +51,7 @@ mod wakers;
 pub use builder::Builder;
 pub use handle::LeaseHandle;
 pub use lease::Lease;
-pub use operator::Operator;
+pub use operator::{Operator, Reloaded};
 pub use place::Acquire;
 pub use served::Served;
 pub use shell::Scheduler;

@@ -4,7 +4,7 @@ use super::LeaseHandle;
 use super::sync::Ordering;
 use crate::error::AttemptRecord;
 use crate::exit::ExitId;
-use crate::outcome::{Evidence, Outcome, WireBytes};
+use crate::outcome::{Egress, Evidence, Outcome, WireBytes};
 use std::fmt;
 use std::time::Duration;
 
@@ -22,6 +22,19 @@ impl Served {
     #[must_use]
     pub fn exit(&self) -> ExitId {
         self.0.exit()
+    }
+
+    /// What the provider has said of the exit: the address it left from, its country. Few do.
+    #[must_use]
+    pub fn egress(&self) -> Option<Egress> {
+        self.0.held().egress().map(|(egress, _)| egress)
+    }
+
+    /// Whether the exit that the key holds left from another address, or country, than when that was last said: the provider
+    /// has changed it behind the session.
+    #[must_use]
+    pub fn has_moved(&self) -> bool {
+        self.0.held().egress().is_some_and(|(_, changed)| changed)
     }
 
     /// How often the exit that the key holds was replaced; `None` if nothing is held. What an identity says with its next

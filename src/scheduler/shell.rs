@@ -10,6 +10,7 @@ use crate::exit::Route;
 use crate::fleet::{Fleet, FleetConfig, Receipt, Refusal, Release, RetryAsk, State, Taken};
 use crate::outcome::{Evidence, WireBytes};
 use crate::request::{LeaseRequest, Origin, Time};
+use crate::site::{Site, Sites};
 use crate::verdict::Verdict;
 use std::fmt;
 use std::sync::Arc;
@@ -29,6 +30,8 @@ struct Shell {
     /// Wall time at `start`; it is read once, and monotonic from there.
     wall: SystemTime,
     observers: Observers,
+    /// What holds at single sites; also in the fleet. Behind a lock of its own, so that an answer need not wait for a decision.
+    sites: Mutex<Arc<Sites>>,
     /// Held by who tells events.
     telling: Mutex<()>,
 }
@@ -50,8 +53,9 @@ impl Scheduler {
         let (start, wall) = clock::start();
         let epoch = wall.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         config.epoch = u64::try_from(epoch).unwrap_or(u64::MAX);
+        let sites = Mutex::new(Arc::clone(&config.sites));
         let guarded = Mutex::new(Guarded { fleet: Fleet::new(config), wakers: Wakers::default() });
-        Self(Arc::new(Shell { guarded, start, wall, observers, telling: Mutex::default() }))
+        Self(Arc::new(Shell { guarded, start, wall, observers, sites, telling: Mutex::default() }))
     }
 
     /// Leases an exit for one attempt. Never waits.
@@ -298,6 +302,11 @@ impl Scheduler {
         if to_do.news {
             self.tell();
         }
+    }
+
+    /// What holds at a site alone.
+    pub(super) fn site(&self, origin: &Origin) -> Option<Arc<Site>> {
+        lock(&self.0.sites).of(origin.as_str()).cloned()
     }
 
     pub(super) fn observers(&self) -> &Observers {

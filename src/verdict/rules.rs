@@ -17,7 +17,7 @@ const HINT_CAP: Duration = Duration::from_secs(3_600);
 /// | blocked | U(0, 0.25) · (n + 1) | the same | D | another exit |
 /// | proxy error, interrupted | 0.5 (n + 1) + U(0, 1) | the same | D | another exit |
 /// | origin error | max((2^n + 30 h'), Retry-After) · U(1, 1.5) | with h | max(D, Retry-After · U(1, 1.25)) | the same exit if it is held |
-/// | login refused, gateway overloaded | U(0, 0.25) · (n + 1) | the same | the same | another login or gateway; else the same once it may |
+/// | login refused, gateway overloaded, session lost | U(0, 0.25) · (n + 1) | the same | the same | another login or gateway; else the same once it may |
 /// | target denied or unreachable | 0.5 (n + 1) + U(0, 1), once | the same | D, once | another exit |
 /// | *a blocked pair rests* | 30 · 2^(strikes - 1), to 3,600, · U(1, 1.25) | 300 + U(0, 60) | as the default | |
 ///
@@ -118,6 +118,8 @@ impl RetryRules {
             Outcome::RateLimited { .. } => (Switch::Exit, self.limited(facts)),
             Outcome::Blocked { .. } => (Switch::Exit, self.blocked(facts)),
             Outcome::ProxyError { .. } | Outcome::Interrupted { .. } => (Switch::Exit, self.broken(facts)),
+            // The exit is gone, and another token is a healthy one.
+            Outcome::SessionLost => (Switch::Exit, soon(facts)),
             Outcome::OriginError { .. } => (Switch::Same, self.origin_error(facts)),
             // The next lease takes another login, or is the one that tries this one again.
             Outcome::AuthError { .. } => (Switch::Exit, soon(facts)),
@@ -127,7 +129,10 @@ impl RetryRules {
             Outcome::TargetDenied | Outcome::TargetUnreachable if facts.sends < 2 => {
                 (Switch::Exit, self.broken(facts))
             }
-            Outcome::TargetDenied | Outcome::TargetUnreachable | Outcome::TooLarge { .. } => {
+            Outcome::TargetDenied
+            | Outcome::TargetUnreachable
+            | Outcome::TargetFailed
+            | Outcome::TooLarge { .. } => {
                 return Err(Why::NoCure);
             }
         };

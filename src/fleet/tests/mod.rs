@@ -53,6 +53,8 @@ pub(super) fn config(count: u16) -> FleetConfig {
     FleetConfig {
         exits: exits(count),
         gateways: Vec::new(),
+        pools: Vec::new(),
+        sites: Default::default(),
         member: Member::ALONE,
         rules: RetryRules::default(),
         seed: 7,
