@@ -29,6 +29,8 @@ pub struct UnusableCounts {
     pub avoided: u32,
     /// Held by somebody else alone.
     pub reserved: u32,
+    /// At the limits of their pool: as many leases as may be, or leased for this origin a moment ago.
+    pub busy: u32,
 }
 
 impl UnusableCounts {
@@ -36,7 +38,7 @@ impl UnusableCounts {
     #[must_use]
     pub const fn total(&self) -> u32 {
         let shared = self.held + self.suspect + self.stopped + self.quarantined;
-        self.dead + self.cooling + self.on_trial + shared + self.avoided + self.reserved
+        self.dead + self.cooling + self.on_trial + shared + self.avoided + self.reserved + self.busy
     }
 }
 
@@ -52,6 +54,7 @@ impl fmt::Display for UnusableCounts {
             (self.quarantined, "kept out by hand"),
             (self.avoided, "refused for this request before"),
             (self.reserved, "held by somebody else alone"),
+            (self.busy, "at their pool's limits"),
         ];
         let mut comma = "";
         for (count, name) in named.into_iter().filter(|(count, _)| *count > 0) {

@@ -32,6 +32,7 @@ pub use gateway::Gateway;
 #[cfg_attr(not(feature = "client"), expect(unused_imports, reason = "the client keeps connections"))]
 pub(crate) use keepers::Keeper;
 pub use list::ExitList;
+pub(crate) use pool::Terms;
 pub use pool::{Pool, Source};
 #[cfg(feature = "client")]
 pub use proxy_tls::{ProxyTls, ProxyTlsBuilder};

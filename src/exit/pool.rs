@@ -172,6 +172,18 @@ impl Pool {
         &self.name
     }
 
+    /// Its country is that of its gateways, unless it was said or they differ.
+    pub(crate) fn located(mut self) -> Self {
+        if self.terms.country.is_none() && self.exits.is_empty() {
+            let mut all = self.gateways.iter().map(Gateway::where_from);
+            let first = all.next().flatten();
+            if all.all(|country| country == first) {
+                self.terms.country = first.map(Arc::from);
+            }
+        }
+        self
+    }
+
     /// What its setters cannot refuse.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         let Terms { country, kind, weight, price, interval, .. } = &self.terms;

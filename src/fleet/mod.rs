@@ -13,12 +13,13 @@ pub(crate) use line::Ticket;
 pub use receipt::Release;
 pub(crate) use receipt::{Grant, Refusal, RetryAsk};
 pub use snapshot::{
-    ExitCounts, ExitTraffic, OriginSnapshot, OriginTotals, PairSnapshot, RefusalCounts, Snapshot,
+    ExitCounts, ExitTraffic, OriginSnapshot, OriginTotals, PairSnapshot, PoolSnapshot, RefusalCounts,
+    Snapshot,
 };
 pub(crate) use waiting::{Reached, State, Turn};
 
 pub use crate::pool::{BlockedSpread, Bounds, Event, ExitBlocks, Reason, Receipt, SpreadVerdict};
-pub(crate) use crate::pool::{Events, Member, Taken};
+pub(crate) use crate::pool::{Events, Installed, MOST_POOLS, Member, Taken};
 
 use line::Line;
 
@@ -26,7 +27,7 @@ use crate::draw::{Stream, draw};
 use crate::exit::{self, Exit, ExitId, Gateway, Reuse, Route};
 use crate::outcome::{Egress, Evidence, Outcome, Phase, WireBytes};
 use crate::pool::{BindingIx, Blocked, Choice, Entry, ExitIx, LeaseId, NoExit, OriginIx, Pool, PoolConfig};
-use crate::request::{Freshness, LeaseRequest, Origin, Time};
+use crate::request::{Freshness, Key, LeaseRequest, Origin, Time};
 use crate::site::Sites;
 use crate::verdict::{Facts, RetryRules, Verdict, Why};
 use std::num::NonZeroU32;
@@ -45,9 +46,7 @@ const BUSY: Duration = Duration::from_secs(1);
 
 /// What a fleet is built from.
 pub(crate) struct FleetConfig {
-    pub(crate) exits: Vec<Exit>,
-    pub(crate) gateways: Vec<Gateway>,
-    /// Named pools; the exits and gateways above are one without a name.
+    /// Each exit and gateway in one of them alone.
     pub(crate) pools: Vec<exit::Pool>,
     pub(crate) sites: Arc<Sites>,
     pub(crate) member: Member,
@@ -83,8 +82,6 @@ impl Fleet {
     pub(crate) fn new(config: FleetConfig) -> Self {
         Self {
             pool: Pool::new(PoolConfig {
-                exits: config.exits,
-                gateways: config.gateways,
                 pools: config.pools,
                 sites: config.sites,
                 seed: config.seed,
@@ -124,24 +121,32 @@ impl Fleet {
         let Some((mut route, entry)) = self.pool.enter(now, id, (exit, origin), now + ask.deadline) else {
             return Err(busy(now, "the exit went while it was chosen"));
         };
-        let Entry { trial, fresh, paced } = entry;
+        let Entry { trial, fresh, paced, named } = entry;
         route.set_held(binding.is_some());
         if fresh || ask.freshness != Freshness::Keep || ask.repeatable == Some(false) {
             self.restrict(&mut route, ask, fresh, binding);
         }
         self.leases += 1;
         self.out += 1;
-        self.pool.events.tell(now, || Event::Lease {
-            lease: id.0,
-            key: ask.key.clone(),
-            origin: name.to_kept(),
-            exit: route.exit(),
-            generation: binding.map(|(_, generation)| generation),
-            reason,
-            trial,
-        });
+        if self.pool.events.is_told_all() {
+            let pool = self.pool.name_of(named);
+            self.pool.events.push(
+                now,
+                Event::Lease {
+                    lease: id.0,
+                    key: ask.key.clone(),
+                    origin: name.to_kept(),
+                    exit: route.exit(),
+                    generation: binding.map(|(_, generation)| generation),
+                    reason,
+                    trial,
+                    pool,
+                },
+            );
+        }
         let charged = ask.trail.burned < BURNS || paced;
-        let receipt = Receipt { id, exit: route.exit(), at: (exit, origin), binding, sent: now, charged };
+        let (exit_id, at) = (route.exit(), (exit, origin));
+        let receipt = Receipt { id, exit: exit_id, at, named, binding, sent: now, charged };
         Ok(Grant { receipt, route, reason, trial })
     }
 
@@ -169,6 +174,9 @@ impl Fleet {
             NoExit::Unusable { retry_at, counts, by } => Refusal::NoUsableExit { retry_at, counts, by },
             NoExit::Moved { from, to, generation } => Refusal::Moved { from, to, generation },
             NoExit::Stopped => Refusal::FleetStopped,
+            NoExit::Unfit => Refusal::Misuse(
+                "no pool has what the request asks for: check its pool, country and kind, and the pools of its site",
+            ),
             NoExit::Unheld => Refusal::Misuse(
                 "nothing in the pool can be held for so long: the gateway rotates by itself, or its sessions end earlier; ask \
                  for a shorter window, or per request",
@@ -309,7 +317,7 @@ impl Fleet {
                 Ok(_) => Duration::ZERO,
                 Err(NoExit::Unusable { by: Blocked::ForGood, .. }) => Duration::MAX,
                 Err(NoExit::Unusable { retry_at, .. }) => retry_at.since(now),
-                Err(NoExit::Moved { .. } | NoExit::Unheld | NoExit::Stopped) => Duration::MAX,
+                Err(NoExit::Moved { .. } | NoExit::Unheld | NoExit::Unfit | NoExit::Stopped) => Duration::MAX,
             },
             max_sends: ask.ask.max_sends.map_or_else(|| self.rules.max_sends(), NonZeroU32::get),
             sends: ask.ask.trail.sends,
@@ -324,6 +332,27 @@ impl Fleet {
             Verdict::Stop(Why::NoUsableExit) => Verdict::Stop(instead),
             verdict => verdict,
         }
+    }
+
+    /// Takes over other pools, sites and rules; `None` if there are more names than there is room for.
+    pub(crate) fn reload(
+        &mut self,
+        now: Time,
+        pools: Vec<exit::Pool>,
+        sites: Arc<Sites>,
+        rules: RetryRules,
+    ) -> Option<Installed> {
+        if !self.pool.has_room_for(&pools) {
+            return None;
+        }
+        self.rules = rules;
+        self.pool.set_rest(self.rules.rest());
+        Some(self.pool.install(now, pools, sites))
+    }
+
+    /// The name of the pool that a lease's exit is of.
+    pub(crate) fn pool_of(&self, receipt: &Receipt) -> Key {
+        self.pool.name_of(receipt.named)
     }
 
     /// Lets one lease try each stopped login, and each gateway that is left alone.

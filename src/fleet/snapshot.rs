@@ -3,8 +3,8 @@
 use crate::error::UnusableCounts;
 use crate::exit::ExitId;
 use crate::outcome::{Multiplier, OutcomeCounts, WireBytes};
-use crate::pool::{BlockedSpread, Pool};
-use crate::request::{Origin, Time};
+use crate::pool::{BlockedSpread, Pool, PoolFacts};
+use crate::request::{Key, Origin, Time};
 use std::time::Duration;
 
 /// The state of the fleet at one moment. As data here; printed with `{}` it is a table to read.
@@ -39,6 +39,8 @@ pub struct Snapshot {
     pub alarm: bool,
     /// Leases refused, by reason.
     pub refusals: RefusalCounts,
+    /// The named pools, by name.
+    pub pools: Vec<PoolSnapshot>,
     /// Each origin, most attempts first.
     pub origins: Vec<OriginSnapshot>,
     /// The origins that had to be forgotten for others (65,536 are known at once): what they had counted.
@@ -73,7 +75,17 @@ impl Snapshot {
             heat: facts.heat,
             benched: facts.benched,
             spread: facts.spread,
+            pool: facts.pool,
         };
+        let pool_of = |facts: PoolFacts| PoolSnapshot {
+            name: facts.name,
+            exits: facts.exits,
+            leases: facts.leases,
+            wire: facts.wire,
+            cost: facts.cost,
+        };
+        let mut pools: Vec<_> = pool.pool_facts().map(pool_of).collect();
+        pools.sort_by(|a, b| a.name.as_str().cmp(b.name.as_str()));
         let mut origins: Vec<_> = pool.origin_facts(now).map(origin).collect();
         origins.sort_by(|a, b| {
             b.outcomes.total().cmp(&a.outcomes.total()).then_with(|| a.origin.cmp(&b.origin))
@@ -101,6 +113,7 @@ impl Snapshot {
             uncooled: census.uncooled,
             outcomes: census.outcomes,
             multiplier: census.outcomes.multiplier(),
+            pools,
             origins,
             forgotten: OriginTotals {
                 origins: census.gone.origins,
@@ -164,6 +177,23 @@ pub struct RefusalCounts {
     pub last: UnusableCounts,
 }
 
+/// One named pool.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct PoolSnapshot {
+    /// Its name; `default` for what was given without one.
+    pub name: Key,
+    /// Its exits, slots of gateways included.
+    pub exits: u32,
+    /// Leases of them.
+    pub leases: u64,
+    /// Bytes on the wire through them.
+    pub wire: WireBytes,
+    /// What these cost, at the pool's [price](crate::exit::Pool::price); `None` without one.
+    pub cost: Option<f64>,
+}
+
 /// One origin.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -184,6 +214,8 @@ pub struct OriginSnapshot {
     /// How its blocks spread over exits; `None` if nothing was blocked within the last 30 to 60 s, or more than 256 origins
     /// are blocked at once, or it was through gateways that rotate by themselves alone, where nobody knows the exit.
     pub spread: Option<BlockedSpread>,
+    /// The pool whose turn it is, where its [site](crate::site::Site) has an order of pools.
+    pub pool: Option<Key>,
 }
 
 /// Some origins together.

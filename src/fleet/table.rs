@@ -1,6 +1,6 @@
 //! A snapshot as a table for people.
 
-use super::{OriginSnapshot, OriginTotals, Snapshot};
+use super::{OriginSnapshot, OriginTotals, PoolSnapshot, Snapshot};
 use crate::outcome::{Multiplier, OutcomeCounts, WireBytes};
 use std::fmt;
 
@@ -31,6 +31,20 @@ impl fmt::Display for Snapshot {
         if self.wire.total() > 0 {
             let WireBytes { sent, received } = self.wire;
             row(f, "bytes on the wire", format_args!("{} sent, {} received", Size(sent), Size(received)))?;
+        }
+        if self.pools.len() > 1 || self.pools.iter().any(|pool| pool.cost.is_some()) {
+            for pool in &self.pools {
+                let PoolSnapshot { name, exits, leases, wire, cost } = pool;
+                let size = Size(wire.total());
+                match cost {
+                    Some(cost) => row(
+                        f,
+                        "pool",
+                        format_args!("{name}: {exits} exits, {leases} leases, {size}, {cost:.2}"),
+                    )?,
+                    None => row(f, "pool", format_args!("{name}: {exits} exits, {leases} leases, {size}"))?,
+                }
+            }
         }
         for exit in self.busiest.iter().take(BUSIEST) {
             let (size, share) = (Size(exit.wire.total()), 100.0 * exit.share);

@@ -5,7 +5,7 @@ use super::slab::Slab;
 use crate::draw::{Stream, draw, mix, text};
 use crate::exit::ExitId;
 use crate::outcome::Egress;
-use crate::request::{Affinity, Granularity, Key, LeaseRequest, Scope, Time};
+use crate::request::{Affinity, Filter, Granularity, Key, LeaseRequest, Scope, Time};
 use hashbrown::{Equivalent, HashMap};
 use std::hash::{Hash, Hasher};
 use std::time::Duration;
@@ -19,6 +19,8 @@ pub(super) struct Holder<'a> {
     name: &'a str,
     /// The hash of the origin's name, so that what is held outlives its record; `ALL` if the exit is held at all of them.
     place: u64,
+    /// The hash of the filter under which it is held; 0 without one.
+    filter: u64,
 }
 
 const ALL: u64 = u64::MAX;
@@ -33,13 +35,15 @@ impl<'a> Holder<'a> {
         };
         let place = if ask.held_at() == Scope::PerOrigin { origin } else { ALL };
         let life = matches!(ask.granularity, Granularity::Static);
-        Self { kind: ask.affinity, life, name, place }
+        let filter = ask.filter.as_ref().map_or(0, |filter| hash_of(filter));
+        Self { kind: ask.affinity, life, name, place, filter }
     }
 
     /// A hash that is the same in every process.
     pub(super) fn entity(self) -> u64 {
         let place = if self.place == ALL { 0 } else { self.place };
-        mix(text(self.name) ^ place ^ (self.kind as u64) << 56 ^ u64::from(self.life) << 60)
+        let parts = text(self.name) ^ place ^ (self.kind as u64) << 56 ^ u64::from(self.life) << 60;
+        mix(parts ^ self.filter)
     }
 
     fn name(ask: &LeaseRequest) -> Key {
@@ -56,7 +60,7 @@ impl Hash for Holder<'_> {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write(self.name.as_bytes());
-        state.write_u64(self.place ^ (self.kind as u64) << 60 ^ u64::from(self.life) << 63);
+        state.write_u64(self.place ^ self.filter ^ (self.kind as u64) << 60 ^ u64::from(self.life) << 63);
     }
 }
 
@@ -66,11 +70,13 @@ struct Held {
     life: bool,
     name: Key,
     place: u64,
+    filter: u64,
 }
 
 impl Held {
     fn holder(&self) -> Holder<'_> {
-        Holder { kind: self.kind, life: self.life, name: self.name.as_str(), place: self.place }
+        let Self { kind, life, place, filter, .. } = *self;
+        Holder { kind, life, name: self.name.as_str(), place, filter }
     }
 }
 
@@ -87,6 +93,7 @@ impl Equivalent<Held> for Holder<'_> {
         let name = held.name.as_str();
         // Clones share their text, and most comparisons are of clones.
         self.place == held.place
+            && self.filter == held.filter
             && self.kind == held.kind
             && self.life == held.life
             && (std::ptr::eq(self.name, name) || self.name == name)
@@ -102,11 +109,24 @@ impl PartialEq for Held {
 
 impl Eq for Held {}
 
+/// A filter as a number that is the same in every process, and never 0.
+#[cold]
+pub(crate) fn hash_of(filter: &Filter) -> u64 {
+    let Filter { pools, country, kind } = filter;
+    // In any order, and said twice is said once.
+    let mut names: Vec<u64> = pools.iter().map(|name| text(name)).collect();
+    names.sort_unstable();
+    names.dedup();
+    let tags = [country, kind].map(|tag| tag.as_ref().map_or(0, |tag| text(tag)));
+    names.into_iter().chain(tags).fold(1, |hash, part| mix(hash ^ part)).max(1)
+}
+
 pub(crate) struct Binding {
     kind: Affinity,
     life: bool,
     name: Key,
     place: u64,
+    filter: u64,
     /// A hash of the holder that is the same in every process.
     pub(super) entity: u64,
     pub(super) exit: ExitIx,
@@ -119,6 +139,9 @@ pub(crate) struct Binding {
     pub(super) length: Duration,
     pub(super) until: Time,
     pub(super) placed: Time,
+    /// When its session ends by itself, and after how long without use.
+    pub(super) ends: Time,
+    pub(super) idle: Duration,
     pub(super) uses: u32,
     last_used: Time,
     /// Where its exit left from when that was last said.
@@ -132,6 +155,9 @@ pub(super) struct Place {
     pub(super) generation: u32,
     pub(super) length: Duration,
     pub(super) until: Time,
+    /// When its session ends by itself, and after how long without use.
+    pub(super) ends: Time,
+    pub(super) idle: Duration,
     /// Which window it is.
     pub(super) window: u64,
     /// The exit that was lost.
@@ -144,7 +170,8 @@ impl Binding {
     }
 
     fn holder(&self) -> Holder<'_> {
-        Holder { kind: self.kind, life: self.life, name: self.name.as_str(), place: self.place }
+        let Self { kind, life, place, filter, .. } = *self;
+        Holder { kind, life, name: self.name.as_str(), place, filter }
     }
 
     /// What is forgotten first. What is held for life would change its exit silently, and what has lost one could get it back.
@@ -162,7 +189,13 @@ impl Binding {
     pub(super) fn serves(&self, now: Time, granularity: Granularity) -> bool {
         let (length, max_uses) = granularity.window();
         let used_up = max_uses.is_some_and(|most| self.uses >= most.get());
-        now < self.until && self.length == length && !self.lost && !used_up
+        now < self.until && self.length == length && !self.lost && !used_up && !self.is_stale(now)
+    }
+
+    /// Whether its session was left unused for so long that the provider has given its exit away.
+    #[inline]
+    pub(super) fn is_stale(&self, now: Time) -> bool {
+        self.idle < Duration::MAX && now.since(self.last_used) >= self.idle
     }
 }
 
@@ -222,7 +255,7 @@ impl Bindings {
         now: Time,
         ask: &LeaseRequest,
         origin: u64,
-        Place { entity, generation, length, until, from, .. }: Place,
+        Place { entity, generation, length, until, ends, idle, from, .. }: Place,
         exit: ExitIx,
     ) -> Option<(BindingIx, Option<Gone>)> {
         let holder = Holder::of(ask, origin);
@@ -232,6 +265,7 @@ impl Bindings {
             life: holder.life,
             name: name.clone(),
             place: holder.place,
+            filter: holder.filter,
             entity,
             exit,
             before: from,
@@ -240,6 +274,8 @@ impl Bindings {
             length,
             until,
             placed: now,
+            ends,
+            idle,
             uses: 1,
             last_used: now,
             egress: None,
@@ -252,7 +288,8 @@ impl Bindings {
         }
         let gone = self.make_room();
         let ix = BindingIx(self.slab.insert(fresh)?);
-        self.by_holder.insert(Held { kind: holder.kind, life: holder.life, name, place: holder.place }, ix);
+        let Holder { kind, life, place, filter, .. } = holder;
+        self.by_holder.insert(Held { kind, life, name, place, filter }, ix);
         Some((ix, gone))
     }
 
@@ -263,6 +300,18 @@ impl Bindings {
         let (slot, gone) = (0..4).find_map(|_| self.slab.evict(LOOK * 4, rank))?;
         self.by_holder.remove(&gone.holder());
         Some((BindingIx(slot), gone.exit, gone.entity))
+    }
+
+    /// Forgets what is over of what held an exit that suits.
+    pub(super) fn forget_over(&mut self, now: Time, suits: impl Fn(ExitIx) -> bool) -> Vec<Gone> {
+        let over = |held: &Binding| held.until <= now && suits(held.exit);
+        let gone = self.slab.take_where(over);
+        gone.into_iter()
+            .map(|(slot, held)| {
+                self.by_holder.remove(&held.holder());
+                (BindingIx(slot), held.exit, held.entity)
+            })
+            .collect()
     }
 
     fn make_room(&mut self) -> Option<Gone> {

@@ -19,8 +19,9 @@ impl Bits {
         if self.contains(index) == on {
             return;
         }
-        if self.words.is_empty() {
-            self.words = vec![0; len.div_ceil(64)];
+        if self.words.len() <= index / 64 {
+            // The pool may have grown since.
+            self.words.resize(len.div_ceil(64), 0);
         }
         self.words[index / 64] ^= 1 << (index % 64);
         if on {
@@ -41,16 +42,24 @@ impl Bits {
 /// Sets of exits that are out, and how large the pool is.
 #[derive(Clone, Copy)]
 pub(crate) struct Out<'a> {
-    sets: [&'a [u64]; 4],
+    sets: [&'a [u64]; SETS],
     /// How many of them hold anything: mostly one.
     used: usize,
+    /// Those that are not in one of these are out as well; all are in, if there is none.
+    within: [&'a [u64]; WITHIN],
+    parts: usize,
     len: usize,
 }
 
+/// How many sets of exits may be out.
+const SETS: usize = 5;
+/// How many parts of the pool a walk keeps to at most; more are walked one after the other.
+pub(crate) const WITHIN: usize = 4;
+
 impl<'a> Out<'a> {
     /// `len` is the size of the pool.
-    pub(crate) fn new(sets: [&'a Bits; 4], len: usize) -> Self {
-        let mut out = Self { sets: [&[]; 4], used: 0, len };
+    pub(crate) fn new(sets: [&'a Bits; SETS], len: usize) -> Self {
+        let mut out = Self { sets: [&[]; SETS], used: 0, within: [&[]; WITHIN], parts: 0, len };
         for set in sets.iter().filter(|set| set.ones > 0) {
             out.sets[out.used] = &set.words;
             out.used += 1;
@@ -58,10 +67,23 @@ impl<'a> Out<'a> {
         out
     }
 
+    /// Keeps to this part of the pool, too.
+    pub(crate) fn within(mut self, part: &'a Bits) -> Self {
+        if self.parts < WITHIN {
+            self.within[self.parts] = &part.words;
+            self.parts += 1;
+        }
+        self
+    }
+
     /// The exits of a word that are in no set.
     #[inline]
     fn open(self, at: usize) -> u64 {
-        let out = self.sets[..self.used].iter().fold(0, |out, set| out | set.get(at).copied().unwrap_or(0));
+        let word = |set: &&[u64]| set.get(at).copied().unwrap_or(0);
+        let mut out = self.sets[..self.used].iter().fold(0, |out, set| out | word(set));
+        if self.parts > 0 {
+            out |= !self.within[..self.parts].iter().fold(0, |part, set| part | word(set));
+        }
         let left = self.len - at * 64;
         if left < 64 { !out & !(!0 << left) } else { !out }
     }
@@ -114,8 +136,8 @@ mod tests {
         for len in [1, 63, 64, 65, 200] {
             let (mut a, b, c) = (Bits::default(), Bits::default(), Bits::default());
             a.set(len / 2, true, len);
-            let d = Bits::default();
-            let out = Out::new([&a, &b, &c, &d], len);
+            let (d, e) = (Bits::default(), Bits::default());
+            let out = Out::new([&a, &b, &c, &d, &e], len);
             for from in 0..len {
                 let met = std::cell::RefCell::new(Vec::new());
                 let none = out.first(from, |index| {
@@ -135,11 +157,29 @@ mod tests {
         let mut a = Bits::default();
         (0..200).filter(|index| ![7, 8, 150].contains(index)).for_each(|index| a.set(index, true, 200));
         let none = Bits::default();
-        let out = Out::new([&a, &none, &none, &none], 200);
+        let out = Out::new([&a, &none, &none, &none, &none], 200);
         let from_9: Vec<_> = (0..7).map(|skip| out.any(9, skip, |_| true).unwrap()).collect();
         assert_eq!(from_9, [150, 7, 8, 150, 7, 8, 150]);
         assert_eq!(out.any(9, 5, |index| index != 150), Some(8), "who does not suit is not counted");
         assert_eq!(out.any(9, 5, |_| false), None);
+    }
+
+    #[test]
+    fn a_walk_keeps_to_its_parts_and_a_set_grows_with_the_pool() {
+        let (mut down, mut some, mut more) = (Bits::default(), Bits::default(), Bits::default());
+        let none = Bits::default();
+        [3, 70].into_iter().for_each(|index| some.set(index, true, 100));
+        [5, 199].into_iter().for_each(|index| more.set(index, true, 200));
+        down.set(70, true, 100);
+        let out = Out::new([&down, &none, &none, &none, &none], 200).within(&some).within(&more);
+        let met = std::cell::RefCell::new(Vec::new());
+        out.first(4, |index| {
+            met.borrow_mut().push(index);
+            false
+        });
+        assert_eq!(met.into_inner(), [5, 199, 3]);
+        some.set(150, true, 200);
+        assert!(some.contains(150) && some.contains(3));
     }
 
     #[test]

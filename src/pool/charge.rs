@@ -8,6 +8,9 @@
 //! | origin error | a quarter bad | - | works |
 //! | proxy error | - | - | one fault |
 //! | interrupted, origin TLS, a gateway status in the absolute form | - | - | half a fault, if the origin works for others |
+//! | target unreachable | - | rests 5 s if the target works for others | half a fault then; a quarter if it was another target just before |
+//! | session lost | - | - | a new session; of a list, one fault |
+//! | gateway throttles one target, or one exit | - | rests max(hint, 1 s) | or it rests, without a fault |
 //! | all others | - | - | works, if the origin answered |
 //!
 //! Every rest is lengthened by U(1, 1.25), never shortened: nobody comes back earlier than asked. The last usable exit of a
@@ -24,17 +27,20 @@ use super::gate::State;
 use super::ix::{BindingIx, ExitIx, OriginIx};
 use super::pairs::Pair;
 use super::slab::Slot;
-use super::{Cost, Taken};
+use super::{Cost, NamedIx, Taken};
 use crate::draw::{Stream, draw, unit};
-use crate::outcome::{Evidence, FailureDomain, Outcome, Phase, Seen};
-use crate::request::Time;
+use crate::outcome::{BlockedBy, Evidence, FailureDomain, Outcome, Phase, Seen};
+use crate::request::{Key, Time};
 use crate::verdict::Rest;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The rest of a pair that was asked to slow down, without saying how long.
 const LIMITED: Duration = Duration::from_secs(1);
 /// An origin that served somebody this long ago still works, unless it is the cause itself.
 const LATELY: Duration = Duration::from_secs(60);
+/// The rest of a pair whose exit does not reach the target though others do.
+const UNREACHED: Duration = Duration::from_secs(5);
 /// Longest hint that is believed.
 const HINT_CAP: Duration = Duration::from_secs(3_600);
 
@@ -110,6 +116,10 @@ impl Pool {
         }
         let Some(share) = share(by, &evidence.outcome) else { return false };
         record.heat.add(now, share);
+        if record.plan.is_some() && !(again && evidence.outcome.is_ok()) {
+            self.note_plan(now, by, &evidence.outcome);
+        }
+        let Some(record) = self.origins.get_mut(origin) else { return false };
         // The token may have changed since: then this says nothing about the exit in its place.
         let Some(known) = self.exits.get(exit).filter(|known| known.id() == by.exit) else { return false };
         let clear = known.gate.is_open() && !known.has_parents();
@@ -172,6 +182,32 @@ impl Pool {
         }
     }
 
+    /// What an answer says of the pool that it came through. A refusal of the request's pattern says nothing.
+    #[cold]
+    fn note_plan(&mut self, now: Time, by: &Receipt, outcome: &Outcome) {
+        let refused = match outcome {
+            Outcome::Ok => false,
+            Outcome::Blocked { by } if *by == BlockedBy::Pattern => return,
+            Outcome::Blocked { .. } | Outcome::RateLimited { .. } => true,
+            _ => return,
+        };
+        let Some(record) = self.origins.get_mut(by.at.1) else { return };
+        let plan = record.plan.as_mut();
+        let Some(turned) = plan.and_then(|plan| plan.note(now, by.named, by.sent, refused)) else { return };
+        let name = |ix: NamedIx| Key::from(Arc::clone(&self.exits.named[ix.index()].name));
+        let (from, to, refused) = (name(turned.from), name(turned.to), turned.refused);
+        let origin = record.name.clone();
+        self.events.push(
+            now,
+            match turned.dearer {
+                true => Event::Escalated { origin, from, to, refused },
+                false => Event::CameBack { origin, from, to, refused },
+            },
+        );
+        // Who found nobody may find somebody now.
+        self.moved.at(by.at.1);
+    }
+
     /// What holds a burned exit must leave it: its own binding at once, others when they come to lease.
     fn lose(&mut self, binding: Option<(BindingIx, u32)>) {
         let Some((ix, generation)) = binding else { return };
@@ -206,6 +242,15 @@ impl Pool {
                 0.5
             }
             Outcome::ProxyError { .. } => 1.0,
+            Outcome::SessionLost => match record.source {
+                Source::Listed => 1.0,
+                _ => return self.lose_session(exit),
+            },
+            // The pair's fault first. The exit's as well if the target works for others, or if this is not the only one.
+            Outcome::TargetUnreachable => match self.unreachable_target(now, by) {
+                Some(weight) => weight,
+                None => return,
+            },
             _ if evidence.seen == Seen::Seen => {
                 let gate = &record.gate;
                 if !gate.is_open() && !gate.is_stale(by.sent) {
@@ -225,6 +270,70 @@ impl Pool {
         }
     }
 
+    /// The session leads nowhere any more: a slot has another token from now on, and what holds one moves.
+    fn lose_session(&mut self, exit: ExitIx) {
+        match self.exits.get_mut(exit) {
+            Some(record) if matches!(record.source, Source::Minted { .. }) => record.gone = true,
+            _ => self.exits.renew(exit),
+        }
+    }
+
+    /// An exit could not reach a target. What that costs the exit, if anything: a target that nobody reaches is its own fault.
+    fn unreachable_target(&mut self, now: Time, by: &Receipt) -> Option<f32> {
+        let (exit, origin) = by.at;
+        let elsewhere = self.exits.get_mut(exit)?.unreach(now, origin);
+        if self.works(now, origin) {
+            self.rest_pair(now, by, UNREACHED);
+            return Some(0.5);
+        }
+        elsewhere.then_some(0.25)
+    }
+
+    /// Rests a pair that was not refused: its exit does not get through to the target. No strike,
+    /// so that the pair is tried again as soon however often that fails: the request goes on through another exit.
+    pub(super) fn rest_pair(&mut self, now: Time, by: &Receipt, rest: Duration) {
+        let (exit, origin) = by.at;
+        let known = self.exits.get(exit).filter(|record| record.id() == by.exit);
+        if known.is_none_or(|record| matches!(record.source, Source::Rotating { .. })) {
+            return;
+        }
+        let (origins, exits) = (&self.origins, &self.exits);
+        let gone = |exit, origin| origins.get(origin).is_none() || exits.get(exit).is_none();
+        let Some(slot) = self.pairs.make(now, exit, origin, gone) else {
+            self.uncooled += 1;
+            return;
+        };
+        let (seed, last) = (self.seed, self.is_last(exit, Some(origin)));
+        self.with_pair(slot, |pair| {
+            if pair.gate.is_stale(by.sent) {
+                return;
+            }
+            let draw = draw(seed, Stream::Cooldown, by.exit.as_u64(), u64::from(pair.gate.shuts()));
+            let rest = if last { paced(rest) } else { rest };
+            pair.gate.shut(now, now + rest.mul_f64(1.0 + unit(draw) / 4.0));
+            (pair.burned, pair.paced) = (false, last);
+        });
+        let state = self.pairs.get_mut(slot).map(|pair| pair.gate.state());
+        self.tell_rest(now, by, Some(origin), state);
+    }
+
+    /// Rests an exit that is not at fault.
+    pub(super) fn rest_exit(&mut self, now: Time, by: &Receipt, rest: Duration) {
+        let exit = by.at.0;
+        if self.exits.get(exit).is_none_or(|record| record.id() != by.exit) {
+            return;
+        }
+        self.with_exit(exit, |record| {
+            if record.gate.is_stale(by.sent) {
+                record.gate.lengthen(now + rest);
+            } else {
+                record.gate.shut(now, now + rest);
+            }
+        });
+        let state = self.exits.get(exit).map(|record| record.gate.state());
+        self.tell_rest(now, by, None, state);
+    }
+
     fn tell_rest(&mut self, now: Time, by: &Receipt, at: Option<OriginIx>, state: Option<State>) {
         let Some(State::Resting { until }) = state else { return };
         let (exit, origin, rest) = (by.exit, at.and_then(|at| self.name(at)), Some(until.since(now)));
@@ -236,8 +345,9 @@ impl Pool {
         let listed = self.exits.get(exit).is_some_and(|record| record.source == Source::Listed);
         let nobody = Bits::default();
         let benched = at.and_then(|at| self.origins.get(at)).map_or(&nobody, |record| &record.benched);
-        let out = Out::new([&self.down, &self.barred, &self.owned, benched], self.exits.len());
-        listed && out.first(0, |index| exit.index() != Some(index)).is_none()
+        let out = Out::new([&self.down, &self.barred, &self.owned, benched, &nobody], self.exits.len());
+        let other = |index| exit.index() != Some(index) && !self.exits.fixed[index].vacant;
+        listed && out.first(0, other).is_none()
     }
 
     /// One more fault of an exit, or a part of one.
@@ -285,13 +395,16 @@ fn refuse(
     last: bool,
 ) -> bool {
     let hint = evidence.retry_after.map_or(Duration::ZERO, |hint| hint.wait().min(HINT_CAP));
-    let blocked = matches!(evidence.outcome, Outcome::Blocked { .. });
+    // Another address would be refused as well: the site is asked less, and no exit burned.
+    let blocked = matches!(evidence.outcome, Outcome::Blocked { by } if by != BlockedBy::Pattern);
     if pair.gate.is_stale(by.sent) {
         // Old news but for the hint: what was asked for holds, also if the gate has opened since.
         match pair.gate.state() {
             State::Resting { .. } => pair.gate.lengthen(now + hint),
-            State::Open | State::Trial { .. } if !hint.is_zero() => pair.gate.shut(now, now + hint),
-            State::Open | State::Trial { .. } => {}
+            State::Open | State::Spaced { .. } | State::Trial { .. } if !hint.is_zero() => {
+                pair.gate.shut(now, now + hint)
+            }
+            State::Open | State::Spaced { .. } | State::Trial { .. } => {}
         }
         return blocked && !pair.paced;
     }

@@ -37,7 +37,17 @@ impl Pool {
         let (exit, record) = (ExitIx::at(index), &self.exits.fixed[index]);
         let parents = || record.parents.iter().flatten().map(|ix| self.parents.get(*ix).unwrap());
         let shut = parents().filter(|parent| !parent.gate.state().admits()).count();
-        assert_eq!(usize::from(record.barred), shut + usize::from(record.quarantined));
+        if record.vacant {
+            assert!(
+                record.gone && record.bound == 0 && record.in_flight == 0 && !self.barred.contains(index)
+            );
+            return;
+        }
+        let reasons = shut + usize::from(record.quarantined) + usize::from(record.gone);
+        assert_eq!(usize::from(record.barred), reasons);
+        assert_eq!(self.full.contains(index), record.in_flight >= record.most);
+        let named = &self.exits.named[record.named.index()];
+        assert_eq!(named.set.contains(index), !record.gone, "who is in the pool may be drawn");
         assert_eq!(self.barred.contains(index), record.barred > 0);
         let state = record.gate.state();
         assert_eq!(self.down.contains(index), !state.admits());

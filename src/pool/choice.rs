@@ -45,13 +45,17 @@ pub(crate) enum NoExit {
     Stopped,
     /// Nothing in the pool can be held for so long.
     Unheld,
+    /// No named pool is what the request wants, or what its site is served by.
+    Unfit,
 }
 
 /// What the request must wait for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Blocked {
-    /// An exit that may serve the origin: any, or the one that it holds.
+    /// An exit that may serve the origin.
     Anyone,
+    /// The one that it holds.
+    Holder,
     /// No time and nobody else's answer makes an exit usable for it.
     ForGood,
 }

@@ -4,6 +4,8 @@ use super::Pool;
 use super::bindings::{Holder, Place, Windows};
 use super::choice::{Blocked, Choice, Hold, NoExit, Target};
 use super::ix::{BindingIx, ExitIx, OriginIx};
+use super::named::{Among, Named, NamedIx};
+use super::origins::OriginRecord;
 use super::reason::Reason;
 use super::view::View;
 use crate::error::UnusableCounts;
@@ -25,12 +27,56 @@ impl Pool {
             let (counts, by) = (UnusableCounts::default(), Blocked::Anyone);
             return Err(NoExit::Unusable { retry_at: now, counts, by });
         };
-        let view = |avoid| View { pool: self, ask, origin, record, avoid, own: None, explain, now };
-        let first = view(ask.trail.avoid.as_slice()).choose();
-        match first {
-            Err(NoExit::Unusable { .. }) if !ask.trail.avoid.is_empty() => view(&[]).choose(),
-            first => first,
+        let all = self.among(ask, record);
+        let view = |among, avoid| {
+            let view = View { pool: self, ask, origin, record, among, all, avoid, own: None, explain, now };
+            view.choose()
+        };
+        let avoid = ask.trail.avoid.as_slice();
+        if all == Among::ALL {
+            // No pool is better than another: most sites and requests name none.
+            return match view(all, avoid) {
+                Err(NoExit::Unusable { .. }) if !avoid.is_empty() => view(all, &[]),
+                first => first,
+            };
         }
+        let mut last = NoExit::Unfit;
+        for avoid in [avoid, &[]] {
+            for among in self.looks(now, record, all) {
+                last = match view(among, avoid) {
+                    // What is held is held in whatever pool.
+                    Err(none @ NoExit::Unusable { by: Blocked::Holder, .. }) => return Err(none),
+                    Err(none @ (NoExit::Unusable { .. } | NoExit::Stopped | NoExit::Unheld)) => none,
+                    chosen => return chosen,
+                };
+            }
+        }
+        match last {
+            NoExit::Unfit => Err(last),
+            // Why not, over all of them.
+            _ => view(all, &[]),
+        }
+    }
+
+    /// The pools that may serve the request there; all of them, if neither names any.
+    pub(super) fn among(&self, ask: &LeaseRequest, record: &OriginRecord) -> Among {
+        let all = record.plan.as_ref().map_or(Among::ALL, |plan| plan.all());
+        match &ask.filter {
+            None => all,
+            Some(filter) => {
+                let suits =
+                    |(ix, named): (u8, &Named)| named.suits(filter).then_some(Among::only(NamedIx(ix)));
+                let suiting = (0..).zip(&self.exits.named).filter_map(suits).fold(Among::NONE, Among::or);
+                all.and(suiting)
+            }
+        }
+    }
+
+    /// Where to look first, then, and at last: in one pool after the other where the site has an order.
+    fn looks(&self, now: Time, record: &OriginRecord, all: Among) -> impl Iterator<Item = Among> {
+        let in_order = record.plan.as_ref().map(|plan| plan.looks(now)).into_iter().flatten();
+        let at_once = record.plan.is_none().then_some(Among::ALL);
+        in_order.chain(at_once).map(move |among| among.and(all)).filter(|among| !among.is_none())
     }
 
     /// The exit that is held, where nothing speaks against it: most leases of a busy fleet end here, so this looks each thing
@@ -53,8 +99,10 @@ impl Pool {
         let free = match held.exit {
             ExitIx::Fixed(index) => {
                 let index = index as usize;
-                let out =
-                    self.down.contains(index) || self.barred.contains(index) || site.benched.contains(index);
+                let out = self.down.contains(index)
+                    || self.barred.contains(index)
+                    || self.full.contains(index)
+                    || site.benched.contains(index);
                 let owned = ask.exclusive || self.owned.contains(index);
                 !out && (!owned || self.exits.fixed[index].owner.map(|(owner, _)| owner) == Some(ix))
             }
@@ -62,6 +110,8 @@ impl Pool {
                 let pair = self.pairs.at(held.exit, origin);
                 let record = self.exits.minted.get(slot)?;
                 record.gate.state().admits()
+                    && !record.gone
+                    && record.in_flight < record.most
                     && self.parents.admit(record)
                     && pair.is_none_or(|pair| pair.gate.state().admits())
             }
@@ -83,6 +133,9 @@ impl Pool {
         origin: OriginIx,
         choice: &Choice,
     ) -> Option<(ExitIx, Option<(BindingIx, u32)>)> {
+        if let Some(plan) = self.origins.get_mut(origin).and_then(|record| record.plan.as_mut()) {
+            plan.chose();
+        }
         let Target::Exit(exit) = choice.target else {
             let Hold::Bind(place) = choice.hold else { return None };
             return self.mint(now, ask, origin, place, choice.target);
@@ -152,7 +205,7 @@ impl Pool {
         if self.exits.minted.is_full() && !self.forget_minted() {
             return None;
         }
-        let record = self.exits.mint(gateway, place.entity, place.generation, place.window);
+        let record = self.exits.mint(gateway, place.entity, place.generation, place.window)?;
         let slot = self.exits.minted.insert(record)?;
         let exit = ExitIx::Minted(slot);
         let ix = self.rebind(now, ask, origin, place, exit)?;
@@ -181,7 +234,7 @@ impl Pool {
         }
     }
 
-    fn unbind(&mut self, ix: BindingIx, exit: ExitIx) {
+    pub(super) fn unbind(&mut self, ix: BindingIx, exit: ExitIx) {
         let Some(record) = self.exits.get_mut(exit) else { return };
         record.bound = record.bound.saturating_sub(1);
         if record.owner.is_some_and(|(owner, _)| owner == ix) {

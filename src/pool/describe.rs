@@ -3,12 +3,14 @@
 use super::Pool;
 use super::exits::ExitRecord;
 use super::gate::State;
+use super::named::Named;
 use super::origins::Gone;
-use super::parents::{Kind, Parent};
+use super::parents::Parent;
 use super::spread::BlockedSpread;
 use crate::exit::ExitId;
 use crate::outcome::{OutcomeCounts, WireBytes};
-use crate::request::{Origin, Time};
+use crate::request::{Key, Origin, Time};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How many exits there are, are dead, and have a lease out.
@@ -36,6 +38,17 @@ pub(crate) struct OriginFacts<'a> {
     pub(crate) heat: f32,
     pub(crate) benched: u32,
     pub(crate) spread: Option<BlockedSpread>,
+    /// The pool whose turn it is, where it has an order.
+    pub(crate) pool: Option<Key>,
+}
+
+/// A named pool.
+pub(crate) struct PoolFacts {
+    pub(crate) name: Key,
+    pub(crate) exits: u32,
+    pub(crate) leases: u64,
+    pub(crate) wire: WireBytes,
+    pub(crate) cost: Option<f64>,
 }
 
 pub(crate) struct PairFacts<'a> {
@@ -49,14 +62,14 @@ impl Pool {
     pub(crate) fn census(&self) -> Census {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         // An exit on trial is dead until it has passed.
-        let dead = self.exits.fixed.iter().filter(|exit| !exit.gate.is_open()).count();
+        let dead = self.exits.fixed.iter().filter(|exit| !exit.gone && !exit.gate.is_open()).count();
         Census {
-            total: count(self.exits.len()),
+            total: count(self.exits.living()),
             dead: count(dead),
-            quarantined: count(self.exits.fixed.iter().filter(|exit| exit.quarantined).count()),
-            held: self.with_parent_that(|parent| parent.kind == Kind::Gateway && !parent.gate.is_open()),
+            quarantined: count(self.exits.fixed.iter().filter(|exit| !exit.gone && exit.quarantined).count()),
+            held: self.with_parent_that(|parent| !parent.gate.is_open() && parent.is_held()),
             suspect: self.with_parent_that(|parent| {
-                parent.kind == Kind::Credential && !parent.gate.is_open() && !parent.is_stopped()
+                parent.is_doubted() && !parent.gate.is_open() && !parent.is_stopped()
             }),
             stopped: self.with_parent_that(Parent::is_stopped),
             sessions: count(self.exits.minted.len()),
@@ -73,7 +86,8 @@ impl Pool {
         let any = |exit: &&ExitRecord| {
             exit.parents.iter().flatten().any(|ix| self.parents.get(*ix).is_some_and(&is))
         };
-        u32::try_from(self.exits.fixed.iter().filter(any).count()).unwrap_or(u32::MAX)
+        let staying = self.exits.fixed.iter().filter(|exit| !exit.gone);
+        u32::try_from(staying.filter(any).count()).unwrap_or(u32::MAX)
     }
 
     pub(crate) fn origin_facts(&self, now: Time) -> impl Iterator<Item = OriginFacts<'_>> {
@@ -85,6 +99,19 @@ impl Pool {
             heat: record.heat.prior(now),
             benched: record.benched.len(),
             spread: self.spreads.figure(record.spread, now),
+            pool: record.plan.as_ref().map(|plan| self.name_of(plan.turn())),
+        })
+    }
+
+    /// Each named pool that has exits, or had some that were leased.
+    pub(crate) fn pool_facts(&self) -> impl Iterator<Item = PoolFacts> {
+        let known = |named: &&Named| named.leases > 0 || !named.members.is_empty();
+        self.exits.named.iter().filter(known).map(|named| PoolFacts {
+            name: Key::from(Arc::clone(&named.name)),
+            exits: u32::try_from(named.members.len()).unwrap_or(u32::MAX),
+            leases: named.leases,
+            wire: named.wire,
+            cost: named.terms.cost(named.wire.total()),
         })
     }
 
@@ -99,7 +126,7 @@ impl Pool {
             let origin = self.origins.get(pair.origin)?;
             let cooling = match pair.gate.state() {
                 State::Resting { until } => until.since(now),
-                State::Open | State::Trial { .. } => Duration::ZERO,
+                State::Open | State::Spaced { .. } | State::Trial { .. } => Duration::ZERO,
             };
             let gateway = self.exits.get(pair.exit)?.source.gateway();
             let heat = pair.heat.rate(now, origin.prior(now, gateway));

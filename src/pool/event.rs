@@ -32,6 +32,8 @@ pub enum Event {
         reason: Reason,
         /// It is the one trial of something that had to rest, or is doubted.
         trial: bool,
+        /// The name of the exit's pool.
+        pool: Key,
     },
     /// A request stands in line, since no exit may serve it now.
     Wait {
@@ -80,6 +82,28 @@ pub enum Event {
         from: Egress,
         /// What it revealed now.
         to: Egress,
+    },
+    /// A site refuses a pool too often: new work for it goes to the next pool of its order.
+    Escalated {
+        /// The site.
+        origin: Origin,
+        /// The pool that was left.
+        from: Key,
+        /// The pool whose turn it is.
+        to: Key,
+        /// The share of refusals that it met lately, 0 to 1.
+        refused: f32,
+    },
+    /// A pool that was left for a site's refusals serves it well again, and has its turn back.
+    CameBack {
+        /// The site.
+        origin: Origin,
+        /// The pool that was used meanwhile.
+        from: Key,
+        /// The pool whose turn it is again.
+        to: Key,
+        /// The share of refusals in its trial, 0 to 1.
+        refused: f32,
     },
     /// An exit rests.
     Rest {
@@ -163,7 +187,7 @@ impl Events {
     }
 
     #[inline]
-    pub(super) const fn is_told_all(&self) -> bool {
+    pub(crate) const fn is_told_all(&self) -> bool {
         self.all
     }
 

@@ -2,6 +2,7 @@
 
 use super::gate::Gate;
 use super::ix::{BindingIx, GatewayIx, OriginIx, ParentIx};
+use super::named::NamedIx;
 use crate::exit::{Exit, ExitId, Session};
 use crate::outcome::WireBytes;
 use crate::request::Time;
@@ -53,6 +54,15 @@ const FORGIVEN_AFTER: Duration = Duration::from_secs(60);
 pub(crate) struct ExitRecord {
     pub(crate) exit: Exit,
     pub(super) source: Source,
+    pub(super) named: NamedIx,
+    /// It leads nowhere any more: it has left the pool, or its session was taken away. What holds it must leave it.
+    pub(super) gone: bool,
+    /// Its place is to be had.
+    pub(super) vacant: bool,
+    /// Most leases at once.
+    pub(super) most: u32,
+    /// From one lease to the next at one origin, in milliseconds.
+    pub(super) spacing: u32,
     /// How many tokens there were before its own.
     pub(super) count: u64,
     /// The gateway and the login that it shares with others.
@@ -76,6 +86,8 @@ pub(crate) struct ExitRecord {
     burst: f32,
     apart: bool,
     last_fault: Option<(OriginIx, Time)>,
+    /// The target that it could not reach last, since its last good end.
+    unreached: Option<(OriginIx, Time)>,
     doublings: u32,
     healthy_since: Time,
 }
@@ -86,10 +98,15 @@ impl ExitRecord {
         !matches!(self.parents, [None, None])
     }
 
-    pub(super) const fn new(exit: Exit, source: Source, count: u64) -> Self {
+    pub(super) const fn new(exit: Exit, source: Source, named: NamedIx, count: u64) -> Self {
         Self {
             exit,
             source,
+            named,
+            gone: false,
+            vacant: false,
+            most: u32::MAX,
+            spacing: 0,
             count,
             parents: [None; 2],
             barred: 0,
@@ -104,6 +121,7 @@ impl ExitRecord {
             burst: 0.0,
             apart: false,
             last_fault: None,
+            unreached: None,
             doublings: 0,
             healthy_since: Time::ZERO,
         }
@@ -116,6 +134,13 @@ impl ExitRecord {
     /// A good end: earlier faults were not the exit's.
     pub(super) fn clear_faults(&mut self) {
         (self.faults, self.burst, self.apart, self.last_fault) = (0.0, 0.0, false, None);
+        self.unreached = None;
+    }
+
+    /// It could not reach a target. Says whether it could not reach another one either, a moment ago.
+    pub(super) fn unreach(&mut self, now: Time, origin: OriginIx) -> bool {
+        let before = self.unreached.replace((origin, now));
+        before.is_some_and(|(other, at)| other != origin && now.since(at) <= APART_WITHIN)
     }
 
     /// The exit served a trial.

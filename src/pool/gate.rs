@@ -17,8 +17,18 @@ use std::time::Duration;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum State {
     Open,
-    Resting { until: Time },
-    Trial { lease: Option<LeaseId>, until: Time, passed: u8 },
+    /// Used a moment ago, and open again then: no word about what is behind it.
+    Spaced {
+        until: Time,
+    },
+    Resting {
+        until: Time,
+    },
+    Trial {
+        lease: Option<LeaseId>,
+        until: Time,
+        passed: u8,
+    },
 }
 
 impl State {
@@ -35,7 +45,9 @@ impl State {
     /// When the gate must be looked at again, by [`Gate::due`].
     pub(crate) const fn due_at(self) -> Option<Time> {
         match self {
-            Self::Resting { until } | Self::Trial { lease: Some(_), until, .. } => Some(until),
+            Self::Spaced { until } | Self::Resting { until } | Self::Trial { lease: Some(_), until, .. } => {
+                Some(until)
+            }
             Self::Open | Self::Trial { lease: None, .. } => None,
         }
     }
@@ -84,6 +96,18 @@ impl Gate {
         self.news_from = now;
     }
 
+    /// Keeps everybody out for a moment, if it is open.
+    pub(crate) fn space(&mut self, until: Time) {
+        if self.is_open() {
+            self.state = State::Spaced { until };
+        }
+    }
+
+    /// Nothing is known of what is behind it.
+    pub(crate) fn forget(&mut self) {
+        self.state = State::Open;
+    }
+
     /// What is behind it is another one now: what was sent before says nothing of it.
     pub(crate) fn renew(&mut self, now: Time) {
         self.news_from = now;
@@ -99,6 +123,7 @@ impl Gate {
     /// A rest that is over becomes a trial; a trial that takes too long gives its place up.
     pub(crate) fn due(&mut self, now: Time) {
         match &mut self.state {
+            State::Spaced { until } if *until <= now => self.state = State::Open,
             State::Resting { until } if *until <= now => {
                 self.state = State::Trial { lease: None, until: *until, passed: 0 };
             }

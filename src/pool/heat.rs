@@ -71,7 +71,8 @@ impl Heat {
         }
     }
 
-    fn counts(&self, now: Time) -> (f32, f32) {
+    /// Good events and bad ones, as far as they still count.
+    pub(super) fn counts(&self, now: Time) -> (f32, f32) {
         if now.since(self.at) < STEP {
             return (self.good, self.bad);
         }

@@ -13,12 +13,15 @@ mod event;
 mod exits;
 mod gate;
 mod heat;
+mod install;
 mod ix;
 mod moved;
+mod named;
 mod operate;
 mod origins;
 mod pairs;
 mod parents;
+mod plan;
 mod promise;
 mod reason;
 mod receipt;
@@ -33,11 +36,13 @@ mod view;
 
 pub use bounds::Bounds;
 pub(crate) use choice::{Blocked, Choice, NoExit};
-pub(crate) use describe::{OriginFacts, PairFacts};
+pub(crate) use describe::{OriginFacts, PairFacts, PoolFacts};
 pub use event::Event;
 pub(crate) use event::Events;
+pub(crate) use install::Installed;
 pub(crate) use ix::{BindingIx, ExitIx, OriginIx};
 pub(crate) use moved::Moved;
+pub(crate) use named::{MOST as MOST_POOLS, NamedIx};
 pub(crate) use promise::Promise;
 pub use reason::Reason;
 pub use receipt::Receipt;
@@ -48,12 +53,14 @@ pub(crate) use stake::Stake;
 pub(crate) use table::Member;
 
 use bindings::Bindings;
+pub(crate) use bindings::hash_of;
 use bits::Bits;
 use exits::ExitRecord;
 use gate::State;
 use origins::Origins;
 use pairs::{Pair, Pairs};
 use parents::Parents;
+use plan::Plan;
 use spread::Spreads;
 use table::ExitTable;
 use timers::{Due, Timers};
@@ -61,13 +68,14 @@ use timers::{Due, Timers};
 use crate::draw::mix;
 #[cfg(test)]
 use crate::exit::ExitId;
-use crate::exit::{self, Exit, Gateway, Reuse, Route};
+use crate::exit::{self, Reuse, Route};
 use crate::outcome::{Egress, WireBytes};
-use crate::request::{Origin, Time};
+use crate::request::{Key, Origin, Time};
 use crate::site::Sites;
 use crate::verdict::Rest;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How many due timers one entry runs, so that none takes long.
 const TICK: usize = 64;
@@ -81,6 +89,8 @@ pub(crate) struct Pool {
     /// How long a burned pair rests.
     rest: Rest,
     exits: ExitTable,
+    /// What holds at single origins.
+    sites: Arc<Sites>,
     /// Exits that admit nobody, and when each dead one's rest is over.
     down: Bits,
     /// Exits whose gateway or login admits nobody.
@@ -90,6 +100,8 @@ pub(crate) struct Pool {
     pub(crate) events: Events,
     /// Exits that one binding holds alone.
     owned: Bits,
+    /// Exits that carry as many leases as they may.
+    full: Bits,
     /// Whose turn it is, where exits take turns.
     turn: u32,
     dead: BTreeSet<(Time, ExitIx)>,
@@ -118,12 +130,13 @@ pub(crate) struct Entry {
     pub(crate) paced: bool,
     /// It tries a login, and so needs a fresh connection: a tunnel outlives its password.
     pub(crate) fresh: bool,
+    /// Of which pool the exit is.
+    pub(crate) named: NamedIx,
 }
 
 /// What a pool is built from.
 pub(crate) struct PoolConfig {
-    pub(crate) exits: Vec<Exit>,
-    pub(crate) gateways: Vec<Gateway>,
+    /// Each exit in one of them alone.
     pub(crate) pools: Vec<exit::Pool>,
     pub(crate) sites: Arc<Sites>,
     pub(crate) seed: u64,
@@ -135,25 +148,20 @@ pub(crate) struct PoolConfig {
 
 impl Pool {
     pub(crate) fn new(config: PoolConfig) -> Self {
-        let PoolConfig { mut exits, mut gateways, pools, sites, seed, member, epoch, bounds, rest } = config;
-        let _ = sites;
-        for pool in pools {
-            exits.extend(pool.exits);
-            gateways.extend(pool.gateways);
-        }
-        let mut exits = ExitTable::new(exits, gateways, seed, member, bounds.minted);
-        let parents = exits.adopt();
-        Self {
+        let PoolConfig { pools, sites, seed, member, epoch, bounds, rest } = config;
+        let mut pool = Self {
             seed,
             member: mix(u64::from(member.index)),
             epoch,
             rest,
-            exits,
+            exits: ExitTable::new(seed, member, bounds.minted),
+            sites: Arc::default(),
             down: Bits::default(),
             barred: Bits::default(),
-            parents,
+            parents: Parents::default(),
             events: Events::new(bounds.events),
             owned: Bits::default(),
+            full: Bits::default(),
             turn: 0,
             dead: BTreeSet::new(),
             origins: Origins::new(bounds.origins),
@@ -166,13 +174,29 @@ impl Pool {
             in_use: 0,
             uncooled: 0,
             wire: WireBytes::default(),
-        }
+        };
+        pool.install(Time::ZERO, pools, sites);
+        pool.moved = Moved::default();
+        pool
     }
 
     /// The origin of that name; `None` if the table is full of origins in use.
     #[inline]
     pub(crate) fn origin(&mut self, now: Time, name: &Origin) -> Option<OriginIx> {
-        self.origins.intern(now, name)
+        let known = self.origins.intern(now, name);
+        match known {
+            Some(ix) if !self.sites.is_empty() => self.plan_for(ix),
+            _ => {}
+        }
+        known
+    }
+
+    /// An origin that is new here gets its plan.
+    fn plan_for(&mut self, ix: OriginIx) {
+        let Some(record) = self.origins.get_mut(ix).filter(|record| !record.planned) else { return };
+        record.planned = true;
+        let site = self.sites.of(record.name.as_str());
+        record.plan = site.and_then(|site| Plan::of(site, &self.exits.named, None));
     }
 
     /// Who else may use a connection that is to end with the hold: the holder, in this generation.
@@ -227,8 +251,14 @@ impl Pool {
         record.in_flight += 1;
         self.in_use += u32::from(record.in_flight == 1);
         let (route, parents) = (record.exit.route().clone(), record.parents);
-        let rested = !record.gate.is_open();
+        let (rested, named, spacing) = (!record.gate.is_open(), record.named, record.spacing);
+        let full = record.in_flight >= record.most;
+        self.exits.named[named.index()].leases += 1;
+        if let (true, Some(index)) = (full, exit.index()) {
+            self.full.set(index, true, self.exits.len());
+        }
         let mut entry = self.enter_parents(parents, lease, place_until);
+        entry.named = named;
         if rested {
             entry.trial |= self.with_exit(exit, |record| record.gate.enter(lease, place_until)) == Some(true);
         }
@@ -238,12 +268,27 @@ impl Pool {
                 (entry.trial, entry.paced) = (true, paced);
             }
         }
+        if spacing > 0 {
+            self.space(now, exit, origin, spacing);
+        }
         if let Some(record) = self.origins.get_mut(origin) {
             record.in_flight += 1;
             record.leases += 1;
             record.last_used = now;
         }
         Some((route, entry))
+    }
+
+    /// Leaves the pair alone for a moment: its pool's terms say so. What rests or is on trial is left alone as it is.
+    #[cold]
+    fn space(&mut self, now: Time, exit: ExitIx, origin: OriginIx, milliseconds: u32) {
+        let (origins, exits) = (&self.origins, &self.exits);
+        let gone = |exit, origin| origins.get(origin).is_none() || exits.get(exit).is_none();
+        let until = now + Duration::from_millis(milliseconds.into());
+        match self.pairs.make(now, exit, origin, gone) {
+            Some(slot) => drop(self.with_pair(slot, |pair| pair.gate.space(until))),
+            None => self.uncooled += 1,
+        }
     }
 
     /// The lease is over: its place in a trial is free. `good` clears the exit's earlier faults.
@@ -256,7 +301,12 @@ impl Pool {
             }
             record.in_flight = record.in_flight.saturating_sub(1);
             self.in_use -= u32::from(record.in_flight == 0);
-            let parents = record.parents;
+            let (parents, was_full) = (record.parents, record.in_flight < record.most);
+            if let (true, Some(index)) = (was_full, exit.index().filter(|index| self.full.contains(*index))) {
+                self.full.set(index, false, self.exits.len());
+                self.moved.everywhere();
+            }
+            let Some(record) = self.exits.get_mut(exit) else { return };
             if !record.gate.is_open() {
                 self.with_exit(exit, |record| record.gate.leave(receipt.id));
             }
@@ -291,6 +341,7 @@ impl Pool {
         if let Some(record) = self.exits.get_mut(exit).filter(|record| record.id() == receipt.exit) {
             record.wire += wire;
         }
+        self.exits.named[receipt.named.index()].wire += wire;
         self.origins.spend(origin, wire);
     }
 
@@ -385,14 +436,32 @@ impl Pool {
         Some(out)
     }
 
+    /// How long burned pairs rest from now on.
+    pub(crate) const fn set_rest(&mut self, rest: Rest) {
+        self.rest = rest;
+    }
+
+    /// The name of a pool.
+    pub(crate) fn name_of(&self, named: NamedIx) -> Key {
+        self.exits
+            .named
+            .get(named.index())
+            .map_or_else(|| Key::from(""), |named| Key::from(Arc::clone(&named.name)))
+    }
+
     pub(crate) fn name(&self, origin: OriginIx) -> Option<Origin> {
         self.origins.get(origin).map(|record| record.name.clone())
     }
 
     #[cfg(test)]
+    pub(crate) fn places(&self) -> usize {
+        self.exits.places()
+    }
+
+    #[cfg(test)]
     pub(crate) fn kill_for_test(&mut self, id: ExitId, now: Time) {
         let at = self.exits.fixed.iter().position(|exit| exit.id() == id).unwrap();
-        let until = now + std::time::Duration::from_secs(1_000);
+        let until = now + Duration::from_secs(1_000);
         self.with_exit(ExitIx::at(at), |record| record.gate.shut(now, until));
     }
 

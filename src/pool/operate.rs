@@ -10,7 +10,7 @@ use crate::request::Time;
 
 impl Pool {
     fn find(&self, id: ExitId) -> Option<ExitIx> {
-        self.exits.fixed.iter().position(|record| record.id() == id).map(ExitIx::at)
+        self.exits.fixed.iter().position(|record| record.id() == id && !record.gone).map(ExitIx::at)
     }
 
     /// Keeps an exit out, or lets it back in. Says whether there is such an exit.
@@ -47,19 +47,23 @@ impl Pool {
 
     /// A new password for a gateway. Everything else stays what it was, its sessions too.
     pub(crate) fn set_gateway(&mut self, now: Time, gateway: &Gateway) -> bool {
-        let Some(ix) = self.exits.set_gateway(gateway) else { return false };
+        let Some(ix) = self.exits.find_gateway(gateway) else { return false };
+        let Some(renewed) = self.exits.gateways[ix.index()].gateway.with_login_of(gateway) else {
+            return false;
+        };
+        self.exits.replace_gateway(ix, renewed);
         let [_, credential] = self.exits.parents_of(ix);
         self.doubt(now, credential);
         true
     }
 
     /// Lets one lease try a login that is new.
-    fn doubt(&mut self, now: Time, credential: Option<ParentIx>) {
+    pub(super) fn doubt(&mut self, now: Time, credential: Option<ParentIx>) {
         let Some(ix) = credential else { return };
         self.with_parent(ix, |parent| {
             debug_assert_eq!(parent.kind, Kind::Credential);
             match parent.gate.state() {
-                State::Open => parent.gate.renew(now),
+                State::Open | State::Spaced { .. } => parent.gate.renew(now),
                 _ => parent.gate.doubt(now),
             }
             parent.renewed();

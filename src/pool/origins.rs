@@ -3,6 +3,7 @@
 use super::bits::Bits;
 use super::heat::Heat;
 use super::ix::{ExitIx, GatewayIx, OriginIx, SpreadIx};
+use super::plan::Plan;
 use super::slab::Slab;
 use crate::draw;
 use crate::outcome::{OutcomeCounts, WireBytes};
@@ -37,6 +38,10 @@ pub(crate) struct OriginRecord {
     pub(super) heat: Heat,
     /// The same for each gateway's exits alone: the prior of theirs. Empty until one has been used.
     pub(super) gateways: Vec<Heat>,
+    /// Which pools serve it, and which of them now, if that was said.
+    pub(super) plan: Option<Box<Plan>>,
+    /// Whether it was looked up.
+    pub(super) planned: bool,
     /// Where its blocks are counted by exit, if it has had some lately.
     pub(super) spread: Option<SpreadIx>,
     /// Exits whose pair admits nobody.
@@ -123,6 +128,8 @@ impl Origins {
             wire: WireBytes::default(),
             heat: Heat::COLD,
             gateways: Vec::new(),
+            plan: None,
+            planned: false,
             spread: None,
             benched: Bits::default(),
             resting: BTreeSet::new(),
@@ -143,6 +150,10 @@ impl Origins {
 
     pub(super) fn get_mut(&mut self, ix: OriginIx) -> Option<&mut OriginRecord> {
         self.slab.get_mut(ix.0)
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut OriginRecord> {
+        self.slab.iter_mut()
     }
 
     /// Bytes on the wire to and from an origin, which may have been forgotten.

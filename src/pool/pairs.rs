@@ -135,6 +135,17 @@ impl Pairs {
         Some(slot)
     }
 
+    /// Where the pairs of such exits are.
+    pub(super) fn of(&self, suits: impl Fn(ExitIx) -> bool) -> Vec<Slot> {
+        self.by_place.iter().filter(|((exit, _), _)| suits(*exit)).map(|(_, slot)| *slot).collect()
+    }
+
+    pub(super) fn remove(&mut self, slot: Slot) {
+        if let Some(pair) = self.slab.remove(slot) {
+            self.by_place.remove(&(pair.exit, pair.origin));
+        }
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Pair> {
         self.slab.iter()
     }

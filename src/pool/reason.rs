@@ -16,6 +16,12 @@ pub enum Reason {
         /// The exit that was lost.
         from: ExitId,
     },
+    /// The key holds another session of the gateway from now on: the provider would have given the old one's exit away about
+    /// now, without a word.
+    Renewed {
+        /// The session before.
+        from: ExitId,
+    },
     /// For this attempt alone, because the held exit may not be used.
     Borrowed {
         /// The exit that stays held.
@@ -37,6 +43,7 @@ impl Reason {
             Self::Bound => "bound",
             Self::Placed => "placed",
             Self::Moved { .. } => "moved",
+            Self::Renewed { .. } => "renewed",
             Self::Borrowed { .. } => "borrowed",
             Self::Turn => "turn",
             Self::Picked => "picked",

@@ -1,6 +1,7 @@
 //! What a lease leaves in the caller's hands.
 
 use super::ix::{BindingIx, ExitIx, OriginIx};
+use super::named::NamedIx;
 use crate::exit::ExitId;
 use crate::outcome::Evidence;
 use crate::request::Time;
@@ -32,6 +33,7 @@ pub struct Receipt {
     pub(crate) id: LeaseId,
     pub(crate) exit: ExitId,
     pub(crate) at: (ExitIx, OriginIx),
+    pub(crate) named: NamedIx,
     pub(crate) binding: Option<(BindingIx, u32)>,
     pub(crate) sent: Time,
     /// A block by this attempt is charged: the request has not burned its share of exits yet.

@@ -30,6 +30,7 @@ impl Ring {
     }
 
     /// The first exit of the seed's sequence that suits.
+    #[inline]
     pub(super) fn place(&self, seed: u64, suits: impl Fn(ExitIx) -> bool) -> Option<ExitIx> {
         (0..TRIES).find_map(|step| {
             let index = self.places[below(mix(seed ^ mix(step)), self.places.len())];

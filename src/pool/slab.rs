@@ -95,6 +95,15 @@ impl<T> Slab<T> {
         Some((slot, self.remove(slot)?))
     }
 
+    /// Takes out, with their places, all that suit.
+    pub(crate) fn take_where(&mut self, suits: impl Fn(&T) -> bool) -> Vec<(Slot, T)> {
+        let at = |(index, entry): (u32, &Entry<T>)| {
+            entry.value.as_ref().filter(|value| suits(value)).map(|_| Slot { index, turn: entry.turn })
+        };
+        let slots: Vec<Slot> = (0..).zip(&self.entries).filter_map(at).collect();
+        slots.into_iter().filter_map(|slot| Some((slot, self.remove(slot)?))).collect()
+    }
+
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.entries.iter_mut().filter_map(|entry| entry.value.as_mut())
     }

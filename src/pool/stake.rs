@@ -17,6 +17,8 @@ pub(crate) struct Stake {
     pub(crate) lost: bool,
     /// Everybody does: its window is over.
     pub(crate) over: bool,
+    /// It is only busy: who moves waits for it, too.
+    pub(crate) busy: bool,
     /// When it is held no more.
     pub(crate) until: Time,
 }
@@ -32,7 +34,9 @@ impl Pool {
         let known = self.exits.get(held.exit)?;
         let owned = known.owner.is_some_and(|(owner, _)| owner == ix);
         let own = owned.then_some(held.exit);
-        let view = View { pool: self, ask, origin, record, avoid: &[], own, explain: false, now };
+        let all = self.among(ask, record);
+        let view =
+            View { pool: self, ask, origin, record, among: all, all, avoid: &[], own, explain: false, now };
         let until = view.held_until(held);
         if until.is_none() && !owned {
             return None;
@@ -40,7 +44,8 @@ impl Pool {
         let alone = owned || held.exit.index().is_none();
         let lost = held.lost || view.lost(held.exit);
         let over = until.is_none();
-        Some(Stake { exit: held.exit, alone, owned, lost, over, until: until.unwrap_or(Time::MAX) })
+        let (busy, until) = (view.is_busy(held.exit), until.unwrap_or(Time::MAX));
+        Some(Stake { exit: held.exit, alone, owned, lost, over, busy, until })
     }
 
     /// A name for who holds what the request would; nothing if nobody does.

@@ -1,25 +1,40 @@
-//! The table of exits: listed ones and the slots of gateways at fixed places, minted ones beside it.
+//! The table of exits: listed ones and the slots of gateways at fixed places, minted ones beside it. A place is an exit's as
+//! long as anything knows of it; what has left stays until nothing does.
 
+use super::bits::Bits;
 use super::exits::{ExitRecord, Source};
 use super::ix::{ExitIx, GatewayIx, ParentIx};
-use super::parents::{Kind, Parents};
+use super::named::{Named, NamedIx};
 use super::ring::Ring;
 use super::slab::Slab;
 use crate::draw::{mix, text};
 use crate::exit::{Exit, ExitId, Gateway, Route, Session};
 use crate::outcome::WireBytes;
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 
 pub(super) struct ExitTable {
     pub(super) fixed: Vec<ExitRecord>,
+    /// Places that are nobody's.
+    free: Vec<u32>,
     pub(super) minted: Slab<ExitRecord>,
-    pub(super) gateways: Vec<Gateway>,
-    pub(super) ring: Ring,
+    pub(super) gateways: Vec<Known>,
+    pub(super) named: Vec<Named>,
+    member: Member,
     /// Salt of the tokens.
     salt: u64,
     /// How many tokens there were: digits are counted out.
     tokens: Tokens,
     given_up: Vec<Route>,
+}
+
+/// A gateway of the pool.
+pub(super) struct Known {
+    pub(super) gateway: Gateway,
+    pub(super) named: NamedIx,
+    /// Its address, which others may share, and its login.
+    pub(super) parents: [Option<ParentIx>; 2],
+    /// It has left.
+    pub(super) gone: bool,
 }
 
 /// Counts tokens; members of a fleet count by turns.
@@ -49,82 +64,105 @@ impl Member {
 }
 
 impl ExitTable {
-    pub(super) fn new(
-        mut exits: Vec<Exit>,
-        mut gateways: Vec<Gateway>,
-        salt: u64,
-        member: Member,
-        cap: usize,
-    ) -> Self {
-        // So that no decision depends on the order in which they were given.
-        exits.sort_unstable_by_key(Exit::id);
-        exits.dedup_by_key(|exit| exit.id());
-        gateways.sort_by_key(Gateway::id);
-        gateways.dedup_by_key(|gateway| gateway.id());
+    pub(super) fn new(salt: u64, member: Member, minted: usize) -> Self {
         let next = mix(salt) % 1_000_000_007 * u64::from(member.of) + u64::from(member.index);
-        let mut tokens = Tokens { next, step: member.of.into() };
-        let mut fixed: Vec<_> =
-            exits.into_iter().map(|exit| ExitRecord::new(exit, Source::Listed, 0)).collect();
-        let mut held: Vec<_> = (0..).zip(&fixed).map(|(at, record)| (at, record.id().as_u64())).collect();
-        for (gateway, ix) in gateways.iter().zip((0..).map(GatewayIx)) {
-            for slot in 0..gateway.slots() {
-                let place = mix(gateway.id() ^ text("slot") ^ u64::from(slot));
-                if gateway.is_rotating() {
-                    let exit = gateway.exit(&session(salt, 0, 0, 0), 0);
-                    fixed.push(ExitRecord::new(exit, Source::Rotating { gateway: ix }, 0));
-                    continue;
-                }
-                held.push((u32::try_from(fixed.len()).unwrap_or(u32::MAX), place));
-                let rider = place ^ mix(u64::from(member.index));
-                let count = tokens.take();
-                let exit = gateway.exit(&session(salt, rider, 0, 0), count);
-                let source = Source::Slot { gateway: ix, rider, generation: 0 };
-                fixed.push(ExitRecord::new(exit, source, count));
-            }
+        Self {
+            fixed: Vec::new(),
+            free: Vec::new(),
+            minted: Slab::new(minted),
+            gateways: Vec::new(),
+            named: Vec::new(),
+            member,
+            salt,
+            tokens: Tokens { next, step: member.of.into() },
+            given_up: Vec::new(),
         }
-        let ring = Ring::new(&held);
-        Self { fixed, minted: Slab::new(cap), gateways, ring, salt, tokens, given_up: Vec::new() }
     }
 
-    /// Finds what the exits share: an address that several stand behind, and the login of a gateway. A listed exit's login
-    /// is its own.
-    pub(super) fn adopt(&mut self) -> Parents {
-        let mut parents = Parents::default();
-        let mut by_address: BTreeMap<(String, u16), Vec<u32>> = BTreeMap::new();
-        let mut by_gateway: BTreeMap<GatewayIx, Vec<u32>> = BTreeMap::new();
-        for (index, record) in (0..).zip(&self.fixed) {
-            let route = record.exit.route();
-            by_address.entry((route.host().to_owned(), route.port())).or_default().push(index);
-            if let Some(gateway) = record.source.gateway() {
-                by_gateway.entry(gateway).or_default().push(index);
-            }
-        }
-        let shared = by_address.into_values().filter(|members| {
-            members.len() > 1 || members.iter().any(|at| self.fixed[*at as usize].source.gateway().is_some())
-        });
-        let shared: Vec<_> = shared.collect();
-        for members in shared {
-            self.share(&mut parents, Kind::Gateway, members);
-        }
-        for members in by_gateway.into_values() {
-            self.share(&mut parents, Kind::Credential, members);
-        }
-        parents
+    /// Adds an exit of a list; returns its place.
+    pub(super) fn add_listed(&mut self, named: NamedIx, exit: Exit) -> u32 {
+        self.put(ExitRecord::new(exit, Source::Listed, named, 0))
     }
 
-    fn share(&mut self, parents: &mut Parents, kind: Kind, members: Vec<u32>) {
-        let ix = parents.add(kind, members.clone());
-        for index in members {
-            self.fixed[index as usize].parents[usize::from(kind == Kind::Credential)] = Some(ix);
+    /// Adds those slots of a gateway that it has not yet; returns their places.
+    pub(super) fn add_slots(&mut self, ix: GatewayIx) -> Vec<u32> {
+        let Some(Known { gateway, named, .. }) = self.gateways.get(ix.index()) else { return Vec::new() };
+        let (gateway, named) = (gateway.clone(), *named);
+        let there = |source: Source| match source {
+            Source::Slot { gateway, rider, .. } => (gateway == ix).then_some(rider),
+            Source::Rotating { gateway } => (gateway == ix).then_some(0),
+            Source::Listed | Source::Minted { .. } => None,
+        };
+        let staying = self.fixed.iter().filter(|record| !record.gone);
+        let there: HashSet<u64> = staying.filter_map(|record| there(record.source)).collect();
+        let missing: Vec<u64> = self.riders(&gateway).filter(|rider| !there.contains(rider)).collect();
+        let put = |rider: u64| {
+            if gateway.is_rotating() {
+                let exit = gateway.exit(&session(self.salt, 0, 0, 0), 0);
+                return self.put(ExitRecord::new(exit, Source::Rotating { gateway: ix }, named, 0));
+            }
+            let count = self.tokens.take();
+            let exit = gateway.exit(&session(self.salt, rider, 0, 0), count);
+            let source = Source::Slot { gateway: ix, rider, generation: 0 };
+            self.put(ExitRecord::new(exit, source, named, count))
+        };
+        missing.into_iter().map(put).collect()
+    }
+
+    /// Who rides a gateway's slots, in this process.
+    pub(super) fn riders(&self, gateway: &Gateway) -> impl Iterator<Item = u64> + use<> {
+        let (id, member, rotates) = (gateway.id(), mix(u64::from(self.member.index)), gateway.is_rotating());
+        (0..gateway.slots()).map(move |slot| if rotates { 0 } else { place_of_slot(id, slot) ^ member })
+    }
+
+    fn put(&mut self, record: ExitRecord) -> u32 {
+        if let Some(index) = self.free.pop() {
+            self.fixed[index as usize] = record;
+            return index;
+        }
+        self.fixed.push(record);
+        u32::try_from(self.fixed.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    /// Nothing knows of the exit at that place any more: the next one that joins may have it.
+    pub(super) fn set_free(&mut self, index: u32) {
+        self.fixed[index as usize].vacant = true;
+        self.free.push(index);
+    }
+
+    /// Finds anew which exits each named pool has, and on which terms.
+    pub(super) fn muster(&mut self) {
+        let len = self.fixed.len();
+        let mut held: Vec<Vec<(u32, u64)>> = self.named.iter().map(|_| Vec::new()).collect();
+        for named in &mut self.named {
+            named.members.clear();
+            named.set = Bits::default();
+        }
+        let member = mix(u64::from(self.member.index));
+        for (at, record) in (0..).zip(&mut self.fixed) {
+            if record.gone {
+                continue;
+            }
+            let ix = record.named.index();
+            let named = &mut self.named[ix];
+            named.members.push(at);
+            named.set.set(at as usize, true, len);
+            (record.most, record.spacing) = (named.most(), named.spacing());
+            match record.source {
+                Source::Listed => held[ix].push((at, record.id().as_u64())),
+                // The same in every process: who rides it is not.
+                Source::Slot { rider, .. } => held[ix].push((at, rider ^ member)),
+                Source::Rotating { .. } | Source::Minted { .. } => {}
+            }
+        }
+        for (named, held) in self.named.iter_mut().zip(held) {
+            named.ring = Ring::new(&held);
         }
     }
 
     /// The parents of a gateway's exits.
     pub(super) fn parents_of(&self, gateway: GatewayIx) -> [Option<ParentIx>; 2] {
-        // Gateways stand behind all listed exits, in order.
-        let before = |record: &ExitRecord| record.source.gateway() < Some(gateway);
-        let first = self.fixed.partition_point(before);
-        self.fixed.get(first).map_or([None; 2], |record| record.parents)
+        self.gateways.get(gateway.index()).map_or([None; 2], |known| known.parents)
     }
 
     #[inline]
@@ -147,9 +185,30 @@ impl ExitTable {
         self.get(ix).map(ExitRecord::id)
     }
 
-    /// How many exits requests are spread over.
+    /// How many places there are, those included that are nobody's now.
     pub(super) fn len(&self) -> usize {
         self.fixed.len()
+    }
+
+    /// Whether there is one pool, and each place is somebody's.
+    #[inline]
+    pub(super) fn is_plain(&self) -> bool {
+        self.named.len() == 1 && self.free.is_empty()
+    }
+
+    /// Whether a pool leaves its exits alone for a while after each lease.
+    pub(super) fn is_spaced(&self) -> bool {
+        self.named.iter().any(|named| !named.terms.interval.is_zero())
+    }
+
+    /// How many places are somebody's.
+    pub(super) fn places(&self) -> usize {
+        self.fixed.len() - self.free.len()
+    }
+
+    /// How many exits requests are spread over.
+    pub(super) fn living(&self) -> usize {
+        self.named.iter().map(|named| named.members.len()).sum()
     }
 
     /// An exit that was replaced or is gone: no lease leads through it again.
@@ -173,20 +232,26 @@ impl ExitTable {
         rider: u64,
         generation: u32,
         window: u64,
-    ) -> ExitRecord {
+    ) -> Option<ExitRecord> {
         let session = session(self.salt, rider, generation, window);
+        let known = self.gateways.get(gateway.index())?;
         let count = self.tokens.take();
-        let exit = self.gateways[gateway.index()].exit(&session, count);
-        let mut record = ExitRecord::new(exit, Source::Minted { gateway, session }, count);
-        record.parents = self.parents_of(gateway);
-        record
+        let exit = known.gateway.exit(&session, count);
+        let mut record = ExitRecord::new(exit, Source::Minted { gateway, session }, known.named, count);
+        record.parents = known.parents;
+        let named = &self.named[known.named.index()];
+        (record.most, record.spacing) = (named.most(), named.spacing());
+        Some(record)
     }
 
-    /// Gives the gateway of that name and kind, and all its exits, another's password.
-    pub(super) fn set_gateway(&mut self, gateway: &Gateway) -> Option<GatewayIx> {
-        let at = self.gateways.iter().position(|known| known.id() == gateway.id())?;
-        let ix = GatewayIx(u16::try_from(at).ok()?);
-        let gateway = self.gateways[at].with_login_of(gateway)?;
+    /// Where the gateway of that name is.
+    pub(super) fn find_gateway(&self, gateway: &Gateway) -> Option<GatewayIx> {
+        let at = self.gateways.iter().position(|known| !known.gone && known.gateway.id() == gateway.id())?;
+        u16::try_from(at).ok().map(GatewayIx)
+    }
+
+    /// Puts another gateway in the place of one, and gives all its exits what it renders.
+    pub(super) fn replace_gateway(&mut self, ix: GatewayIx, gateway: Gateway) {
         let salt = self.salt;
         let records = self.fixed.iter_mut().chain(self.minted.iter_mut());
         for record in records.filter(|record| record.source.gateway() == Some(ix)) {
@@ -198,8 +263,9 @@ impl ExitTable {
             let old = std::mem::replace(&mut record.exit, gateway.exit(&session, record.count));
             self.given_up.push(old.route().clone());
         }
-        self.gateways[at] = gateway;
-        Some(ix)
+        if let Some(known) = self.gateways.get_mut(ix.index()) {
+            known.gateway = gateway;
+        }
     }
 
     /// Gives a slot a token that it never had.
@@ -208,10 +274,11 @@ impl ExitTable {
         else {
             return;
         };
+        let Some(known) = self.gateways.get(gateway.index()) else { return };
         let generation = generation.wrapping_add(1);
         let session = session(self.salt, rider, generation, 0);
         let count = self.tokens.take();
-        let exit = self.gateways[gateway.index()].exit(&session, count);
+        let exit = known.gateway.exit(&session, count);
         if let Some(record) = self.get_mut(ix) {
             (record.count, record.wire) = (count, WireBytes::default());
             record.source = Source::Slot { gateway, rider, generation };
@@ -219,6 +286,11 @@ impl ExitTable {
             self.give_up([old]);
         }
     }
+}
+
+/// Where a slot stands among the places of a pool: the same in every process.
+fn place_of_slot(gateway: u64, slot: u32) -> u64 {
+    mix(gateway ^ text("slot") ^ u64::from(slot))
 }
 
 const fn session(salt: u64, rider: u64, generation: u32, window: u64) -> Session {

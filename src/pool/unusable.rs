@@ -25,10 +25,11 @@ impl View<'_> {
                 by: Blocked::Anyone,
             };
         }
-        if self.pool.barred.len() > 0 || self.pool.owned.len() > 0 {
+        let pool = self.pool;
+        let plain = pool.exits.is_plain() && pool.full.len() == 0 && !pool.exits.is_spaced();
+        if !plain || pool.barred.len() > 0 || pool.owned.len() > 0 {
             return self.unusable_one_by_one();
         }
-        let pool = self.pool;
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let (down, dead) = (pool.down.len(), count(pool.dead.len()));
         let mut counts = UnusableCounts::default();
@@ -51,7 +52,12 @@ impl View<'_> {
         let mut soonest: Option<Time> = None;
         for index in 0..pool.exits.len() {
             let exit = ExitIx::at(index);
-            let Some(record) = pool.exits.get(exit) else { continue };
+            let Some(record) = pool.exits.get(exit).filter(|record| self.all.has(record.named)) else {
+                continue;
+            };
+            if record.gone {
+                continue;
+            }
             let parents: Vec<_> =
                 record.parents.iter().flatten().filter_map(|ix| pool.parents.get(*ix)).collect();
             let shut = parents.iter().find(|parent| parent.is_stopped());
@@ -63,15 +69,15 @@ impl View<'_> {
             }
             let (whose, state) = match (shut, record.gate.state()) {
                 (Some(parent), _) if parent.is_stopped() => (&mut counts.stopped, parent.gate.state()),
-                (Some(parent), _) if parent.kind == Kind::Credential => {
-                    (&mut counts.suspect, parent.gate.state())
-                }
+                (Some(parent), _) if parent.is_doubted() => (&mut counts.suspect, parent.gate.state()),
                 (Some(parent), _) => (&mut counts.held, parent.gate.state()),
                 (None, State::Resting { until }) => (&mut counts.dead, State::Resting { until }),
                 (None, state) if !state.admits() => (&mut counts.on_trial, state),
                 (None, _) => match pair {
                     State::Resting { .. } => (&mut counts.cooling, pair),
+                    State::Spaced { .. } => (&mut counts.busy, pair),
                     pair if !pair.admits() => (&mut counts.on_trial, pair),
+                    _ if record.in_flight >= record.most => (&mut counts.busy, State::Open),
                     _ if self.reserved(exit) => {
                         let until = record.owner.map_or(self.now, |(_, until)| until);
                         if until == Time::MAX {
@@ -90,11 +96,14 @@ impl View<'_> {
             };
             *whose += 1;
             let at = match state {
-                State::Resting { until } => until,
+                State::Resting { until } | State::Spaced { until } => until,
                 State::Open | State::Trial { .. } => self.now + TRIAL,
             };
             let at = at.max(self.back(exit));
             soonest = Some(soonest.map_or(at, |soonest| soonest.min(at)));
+        }
+        if counts.total() == 0 {
+            return NoExit::Unfit;
         }
         if counts.stopped > 0
             && counts.stopped + counts.quarantined == counts.total()
@@ -114,14 +123,14 @@ impl View<'_> {
             }
             NoExit::Stopped if held_until < Time::MAX => {
                 let counts = UnusableCounts { stopped: 1, ..UnusableCounts::default() };
-                NoExit::Unusable { retry_at: held_until, counts, by: Blocked::Anyone }
+                NoExit::Unusable { retry_at: held_until, counts, by: Blocked::Holder }
             }
             none => none,
         }
     }
 
     fn when_back(&self, exit: ExitIx) -> NoExit {
-        let by = Blocked::Anyone;
+        let by = Blocked::Holder;
         let mut counts = UnusableCounts::default();
         if self.pool.exits.get(exit).is_some_and(|record| record.quarantined) {
             counts.quarantined = 1;
@@ -136,12 +145,12 @@ impl View<'_> {
             let retry_at = match parent.gate.state() {
                 State::Resting { until } => until,
                 State::Trial { lease: Some(_), .. } => self.now + TRIAL,
-                State::Open | State::Trial { .. } => continue,
+                State::Open | State::Spaced { .. } | State::Trial { .. } => continue,
             };
             match parent.kind {
                 Kind::Credential if parent.is_stopped() => counts.stopped = 1,
-                Kind::Credential => counts.suspect = 1,
-                Kind::Gateway => counts.held = 1,
+                Kind::Credential if parent.is_doubted() => counts.suspect = 1,
+                Kind::Credential | Kind::Gateway => counts.held = 1,
             }
             return NoExit::Unusable { retry_at: retry_at.max(back), counts, by };
         }
@@ -161,8 +170,13 @@ impl View<'_> {
                 counts.on_trial = 1;
                 self.now + TRIAL
             }
+            State::Spaced { until } => {
+                counts.busy = 1;
+                until
+            }
             State::Open => {
                 counts.reserved = u32::from(self.reserved(exit));
+                counts.busy = 1 - counts.reserved;
                 self.now + TRIAL
             }
         };

@@ -3,15 +3,17 @@
 use super::Pool;
 use super::bindings::{Binding, Holder, Place, Windows};
 use super::bits::Out;
+use super::bits::WITHIN;
 use super::choice::{Choice, Hold, NoExit, Target};
 use super::exits::{ExitRecord, Source};
 use super::gate::State;
 use super::ix::{BindingIx, ExitIx, GatewayIx, OriginIx};
+use super::named::{Among, Named, NamedIx};
 use super::origins::OriginRecord;
 use super::pairs::Pair;
 use super::reason::Reason;
 use crate::draw::{Stream, below, draw, mix};
-use crate::exit::{ExitId, Gateway};
+use crate::exit::ExitId;
 use crate::request::{Affinity, Granularity, LeaseRequest, OnLoss, Time};
 use std::time::Duration;
 
@@ -30,6 +32,9 @@ pub(super) struct View<'a> {
     pub(super) ask: &'a LeaseRequest,
     pub(super) origin: OriginIx,
     pub(super) record: &'a OriginRecord,
+    /// Where an exit is looked for; and all the pools that may serve the request, where it may be held.
+    pub(super) among: Among,
+    pub(super) all: Among,
     pub(super) avoid: &'a [ExitId],
     /// The exit that the request's own binding holds alone.
     pub(super) own: Option<ExitIx>,
@@ -73,13 +78,18 @@ impl View<'_> {
             Some(index) => {
                 let out = self.pool.down.contains(index)
                     || self.pool.barred.contains(index)
+                    || self.pool.full.contains(index)
                     || self.record.benched.contains(index);
                 !out && !self.reserved(exit)
             }
             None => {
                 let pair = self.pool.pairs.at(exit, self.origin);
-                let admits =
-                    |record: &ExitRecord| record.gate.state().admits() && self.pool.parents_admit(record);
+                let admits = |record: &ExitRecord| {
+                    record.gate.state().admits()
+                        && !record.gone
+                        && record.in_flight < record.most
+                        && self.pool.parents_admit(record)
+                };
                 self.pool.exits.get(exit).is_some_and(admits)
                     && pair.is_none_or(|pair| pair.gate.state().admits())
             }
@@ -97,6 +107,16 @@ impl View<'_> {
         among(self.avoid) || (among(&self.ask.trail.refused) && !self.rotates(exit))
     }
 
+    /// Whether nothing but its pool's terms keep the request from it.
+    pub(super) fn is_busy(&self, exit: ExitIx) -> bool {
+        let Some(record) = self.pool.exits.get(exit) else { return false };
+        let pair = self.pool.pairs.at(exit, self.origin).map_or(State::Open, |pair| pair.gate.state());
+        let spaced = matches!(pair, State::Spaced { .. });
+        let terms = spaced || record.in_flight >= record.most;
+        let free = record.barred == 0 && record.gate.state().admits() && !self.reserved(exit);
+        terms && free && (spaced || pair.admits()) && self.pool.parents_admit(record) && !self.avoids(exit)
+    }
+
     fn rotates(&self, exit: ExitIx) -> bool {
         self.pool.exits.get(exit).is_some_and(|record| matches!(record.source, Source::Rotating { .. }))
     }
@@ -105,12 +125,11 @@ impl View<'_> {
     /// a walk.
     fn pick(&self) -> Option<Choice> {
         let picked = |exit, reason| Some(chosen(exit, reason, Hold::Nothing));
-        let count = self.pool.exits.len();
         let base = draw(self.pool.seed ^ self.pool.member, Stream::Pick, self.record.hash, self.pool.picks);
         let prior = self.record.heat.prior(self.now);
         let mut first = None;
         for step in 0..DRAWS {
-            let exit = ExitIx::at(below(mix(base ^ step), count));
+            let exit = self.drawn(mix(base ^ step))?;
             if first == Some(exit) || !self.usable(exit) {
                 continue;
             }
@@ -125,6 +144,41 @@ impl View<'_> {
         };
         let second = self.any(mix(base ^ (DRAWS + 1)), |exit| exit != first).unwrap_or(first);
         picked(self.better(first, second, prior), Reason::Found)
+    }
+
+    /// An exit of the pools that may serve, drawn at random, each by its pool's weight; `None` if they have none.
+    #[inline]
+    fn drawn(&self, draw: u64) -> Option<ExitIx> {
+        if let [only] = self.pool.exits.named.as_slice() {
+            let members = &only.members;
+            return if members.is_empty() {
+                None
+            } else {
+                Some(ExitIx::Fixed(members[below(draw, members.len())]))
+            };
+        }
+        let (named, at) = self.drawn_among(draw)?;
+        named.members.get(at / named.terms.weight as usize).copied().map(ExitIx::Fixed)
+    }
+
+    /// A pool of those that may serve, by its exits and their weight, and which of its shares was drawn.
+    fn drawn_among(&self, draw: u64) -> Option<(&Named, usize)> {
+        let all: usize = self.parts().map(Named::share).sum();
+        let mut at = if all == 0 { return None } else { below(draw, all) };
+        for named in self.parts() {
+            let share = named.share();
+            if at < share {
+                return Some((named, at));
+            }
+            at -= share;
+        }
+        None
+    }
+
+    /// The pools that may serve.
+    fn parts(&self) -> impl Iterator<Item = &Named> {
+        let named = (0..).map(NamedIx).zip(&self.pool.exits.named);
+        named.filter(|(ix, _)| self.among.has(*ix)).map(|(_, named)| named)
     }
 
     /// The one with clearly less heat times queue, else the first. A difference that is only the rest of old heat must not
@@ -145,23 +199,32 @@ impl View<'_> {
         (heat + FLOOR) * (record.map_or(0, |record| record.in_flight) + 1) as f32
     }
 
-    fn out(&self) -> Out<'_> {
-        let sets = [&self.pool.down, &self.record.benched, &self.pool.owned, &self.pool.barred];
-        Out::new(sets, self.pool.exits.len())
+    /// What is out, in each group of pools that may serve and are walked together.
+    fn walks(&self) -> impl Iterator<Item = Out<'_>> {
+        let pool = self.pool;
+        let sets = [&pool.down, &self.record.benched, &pool.owned, &pool.barred, &pool.full];
+        let out = Out::new(sets, pool.exits.len());
+        let everywhere = pool.exits.is_plain().then_some(out);
+        let mut parts = self.parts().skip(if everywhere.is_some() { usize::MAX } else { 0 });
+        let some = std::iter::from_fn(move || {
+            let first = out.within(&parts.next()?.set);
+            Some(parts.by_ref().take(WITHIN - 1).fold(first, |out, part| out.within(&part.set)))
+        });
+        everywhere.into_iter().chain(some)
     }
 
     /// Any usable exit that suits, each about as likely as the others.
     fn any(&self, draw: u64, suits: impl Fn(ExitIx) -> bool) -> Option<ExitIx> {
-        let suits = |index| !self.avoids(ExitIx::at(index)) && suits(ExitIx::at(index));
-        let out = self.out();
-        out.any(below(draw, self.pool.exits.len()), below(mix(draw), SKIP), suits).map(ExitIx::at)
+        let suits = &|index| !self.avoids(ExitIx::at(index)) && suits(ExitIx::at(index));
+        let (from, skip) = (below(draw, self.pool.exits.len()), below(mix(draw), SKIP));
+        self.walks().find_map(|out| out.any(from, skip, suits)).map(ExitIx::at)
     }
 
     /// The next usable exit in turn.
     fn turn(&self, not: Option<ExitIx>) -> Option<ExitIx> {
         let from = self.pool.turn as usize % self.pool.exits.len();
-        let suits = |index| Some(ExitIx::at(index)) != not && !self.avoids(ExitIx::at(index));
-        self.out().first(from, suits).map(ExitIx::at)
+        let suits = &|index| Some(ExitIx::at(index)) != not && !self.avoids(ExitIx::at(index));
+        self.walks().find_map(|out| out.first(from, suits)).map(ExitIx::at)
     }
 
     /// The exit of somebody who holds one.
@@ -177,11 +240,19 @@ impl View<'_> {
             }
         }
         let next = (held.entity, held.generation.wrapping_add(1));
+        let moves = self.ask.when_lost() == OnLoss::Move;
         let Some(from) = self.pool.exits.id(held.exit) else {
             // Its session was let go.
             return self.place_again(held);
         };
-        let moves = self.ask.when_lost() == OnLoss::Move;
+        if held.is_stale(self.now) && !self.lost(held.exit) {
+            // The next request would leave from another address under the same name.
+            let choice = self.place_anew(next, Reason::Renewed { from }, None)?;
+            if moves || self.ask.accepted == Some(next.1) {
+                return Ok(choice);
+            }
+            return Err(NoExit::Moved { from, to: self.target(&choice), generation: next.1 });
+        }
         if !self.lost(held.exit) && !self.ask.knows(held.generation) {
             // Somebody else has accepted the move, or this one accepts one that was not.
             let (from, to) = (held.before.unwrap_or(from), Some(from));
@@ -208,7 +279,8 @@ impl View<'_> {
         if self.usable(held.exit) || (!moves && self.free(held.exit)) {
             return Ok(chosen(held.exit, Reason::Bound, hold));
         }
-        if !moves {
+        // Its pool's terms are the caller's own wish: they borrow no other exit.
+        if !moves || self.is_busy(held.exit) {
             return Err(self.waits_for(held.exit, until));
         }
         let exit = match self.ask.affinity {
@@ -216,7 +288,7 @@ impl View<'_> {
             _ => {
                 let seed = self.seed((held.entity, held.generation), self.windows(held.entity, length));
                 let usable = |exit| self.usable(exit);
-                self.pool.exits.ring.place(seed, usable).or_else(|| self.any(seed, |_| true))
+                self.at_place(seed, usable).or_else(|| self.any(seed, |_| true))
             }
         };
         let exit = exit.ok_or_else(|| self.unusable())?;
@@ -225,7 +297,13 @@ impl View<'_> {
 
     /// The next exit of who has lost none since; who has not heard of a loss is told also when its window has ended.
     fn place_again(&self, held: &Binding) -> Result<Choice, NoExit> {
-        let choice = self.place_anew((held.entity, held.generation), Reason::Placed, None)?;
+        let before = self.pool.exits.id(held.exit).filter(|_| held.ends <= self.now);
+        let reason = match before {
+            // Its own window goes on, but the provider would not keep the session for so long.
+            Some(from) if self.is_same_window(held) => Reason::Renewed { from },
+            _ => Reason::Placed,
+        };
+        let choice = self.place_anew((held.entity, held.generation), reason, None)?;
         match held.before.or_else(|| self.pool.exits.id(held.exit)) {
             Some(from) if !self.ask.knows(held.generation) => {
                 Err(NoExit::Moved { from, to: self.target(&choice), generation: held.generation })
@@ -248,8 +326,14 @@ impl View<'_> {
         if held.length == length {
             return (self.now < held.until).then_some(held.until);
         }
-        let windows = self.windows(held.entity, length);
-        (windows.index(held.placed) == windows.index(self.now)).then(|| windows.end(self.now))
+        let same = self.now < held.ends && self.is_same_window(held);
+        same.then(|| self.windows(held.entity, length).end(self.now).min(held.ends))
+    }
+
+    /// Whether the window that the request means is the one in which the exit was placed.
+    fn is_same_window(&self, held: &Binding) -> bool {
+        let windows = self.windows(held.entity, self.ask.granularity.window().0);
+        windows.index(held.placed) == windows.index(self.now)
     }
 
     /// The same; `None` also if its uses have come to an end.
@@ -284,9 +368,17 @@ impl View<'_> {
             false => self.place(seed, length, not),
         };
         let target = find(not).or_else(|| find(None)).ok_or_else(|| self.unheld(length))?;
-        let window = windows.index(self.now);
-        let from = if let Reason::Moved { from } = reason { Some(from) } else { None };
-        let place = Place { entity, generation, length, until: windows.end(self.now), window, from };
+        // A session that the provider ends earlier is held for windows of its own, and so is younger than it may become.
+        let (lasts, idle) = self.lasts(target);
+        let (session, until) = (self.windows(entity, length.min(lasts)), windows.end(self.now));
+        let ends = if lasts == Duration::MAX { Time::MAX } else { session.end(self.now) };
+        let window = if ends < until { session.index(self.now) } else { windows.index(self.now) };
+        let from = match reason {
+            Reason::Moved { from } | Reason::Renewed { from } => Some(from),
+            _ => None,
+        };
+        let until = until.min(ends);
+        let place = Place { entity, generation, length, until, ends, idle, window, from };
         let reason = if in_turn && reason == Reason::Placed { Reason::Turn } else { reason };
         Ok(Choice { target, reason, hold: Hold::Bind(place) })
     }
@@ -307,7 +399,7 @@ impl View<'_> {
                 }
                 _ => false,
             };
-            self.pool.exits.ring.place(seed, suits).or_else(|| self.any(seed, suits))
+            self.at_place(seed, suits).or_else(|| self.any(seed, suits))
         };
         let exit = if self.ask.exclusive { find(true).or_else(|| find(false)) } else { find(false) }?;
         match source(exit)? {
@@ -316,10 +408,29 @@ impl View<'_> {
         }
     }
 
-    /// Whether the gateway keeps a session for so long.
+    /// The first exit of a seed's sequence of places that suits: in the pool that the seed draws, then in the others.
+    fn at_place(&self, seed: u64, suits: impl Fn(ExitIx) -> bool) -> Option<ExitIx> {
+        if let [only] = self.pool.exits.named.as_slice() {
+            return only.ring.place(seed, suits);
+        }
+        let (first, _) = self.drawn_among(mix(seed))?;
+        let others = self.parts().filter(|named| !std::ptr::eq(*named, first));
+        std::iter::once(first).chain(others).find_map(|named| named.ring.place(seed, &suits))
+    }
+
+    /// Whether the gateway keeps a session for so long, or its holder may move when it does not.
     fn keeps(&self, gateway: GatewayIx, length: Duration) -> bool {
-        let lifetime = self.pool.exits.gateways.get(gateway.index()).and_then(Gateway::held_at_most);
-        lifetime.is_none_or(|lifetime| length <= lifetime)
+        self.ask.when_lost() == OnLoss::Move || length <= self.lasts(Target::Mint(gateway)).0
+    }
+
+    /// How long a session lasts, and for how long it may lie unused; for ever, if nothing is known of it.
+    fn lasts(&self, target: Target) -> (Duration, Duration) {
+        let Target::Mint(gateway) = target else { return (Duration::MAX, Duration::MAX) };
+        let Some(known) = self.pool.exits.gateways.get(gateway.index()) else {
+            return (Duration::MAX, Duration::MAX);
+        };
+        let (lasts, idle) = (known.gateway.held_at_most(), known.gateway.idle_at_most());
+        (lasts.unwrap_or(Duration::MAX), idle.unwrap_or(Duration::MAX))
     }
 
     /// Why nothing can be held: because nothing may go, or because nothing lasts so long.
@@ -337,7 +448,9 @@ impl View<'_> {
 
     /// Whether what holds the exit must leave it: it is dead, burned at this origin, or somebody else's alone.
     pub(super) fn lost(&self, exit: ExitIx) -> bool {
-        let dead = |record: &ExitRecord| !record.gate.state().admits() || record.quarantined;
+        let dead = |record: &ExitRecord| {
+            !record.gate.state().admits() || record.quarantined || record.gone || !self.all.has(record.named)
+        };
         if self.pool.exits.get(exit).is_none_or(dead) || self.reserved(exit) {
             return true;
         }

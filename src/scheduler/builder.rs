@@ -4,7 +4,7 @@ use super::Scheduler;
 use super::events::Observers;
 use crate::error::ConfigError;
 use crate::exit::{Exit, ExitId, ExitList, Gateway, Pool};
-use crate::fleet::{Bounds, Event, FleetConfig, Member};
+use crate::fleet::{Bounds, Event, FleetConfig, MOST_POOLS, Member};
 use crate::request::Origin;
 use crate::site::{Site, Sites};
 use crate::verdict::RetryRules;
@@ -119,64 +119,152 @@ impl Builder {
     ///
     /// # Errors
     /// That there is neither an exit nor a gateway, that one of them was given with two passwords, or that a member, a bound
-    /// or a gateway's number of sessions is out of range.
+    /// or a gateway's number of sessions is out of range, or that a pool, a site or the two together cannot be.
     pub fn build(self) -> Result<Scheduler, ConfigError> {
-        let exits = distinct(self.exits)?;
-        if exits.is_empty() && self.gateways.is_empty() {
-            return Err(ConfigError::new(
-                "exits",
-                "are missing",
-                "add a list with Builder::exits, or Builder::gateway",
-            ));
-        }
-        for (at, gateway) in self.gateways.iter().enumerate() {
-            gateway.check()?;
-            if self.gateways[..at].iter().any(|before| before.id() == gateway.id() && before != gateway) {
-                return Err(ConfigError::new(
-                    "gateways",
-                    "hold one gateway in two ways",
-                    "keep one of the two",
-                ));
-            }
-        }
         let (index, of) = self.member.unwrap_or((0, 1));
         if index >= of {
             return Err(ConfigError::new("member", "is not below the number of members", "count from 0"));
         }
         self.bounds.check()?;
+        let (seed, bounds, observers) = (self.seed, self.bounds, self.observers.clone());
+        let Stock { pools, sites, rules } = self.stock()?;
         let config = FleetConfig {
-            exits,
-            gateways: self.gateways,
-            pools: self.pools,
-            sites: Arc::new(self.sites),
+            pools,
+            sites,
             member: Member { index, of },
-            rules: self.rules,
-            seed: self.seed.unwrap_or_else(random_seed),
+            rules,
+            seed: seed.unwrap_or_else(random_seed),
             epoch: 0,
-            bounds: self.bounds,
+            bounds,
         };
-        Ok(Scheduler::start(config, self.observers))
+        Ok(Scheduler::start(config, observers))
+    }
+
+    /// What a scheduler is stocked with, at first and at each reload: checked.
+    pub(super) fn stock(self) -> Result<Stock, ConfigError> {
+        let mut pools = self.pools;
+        let is_default = |pool: &Pool| pool.name() == DEFAULT;
+        if !self.exits.is_empty() || !self.gateways.is_empty() {
+            if pools.iter().any(is_default) {
+                let cure =
+                    "name it otherwise: what Builder::exits and Builder::gateway add is the pool `default`";
+                return Err(ConfigError::new("pools", "hold `default` beside exits without a pool", cure));
+            }
+            let listed = Pool::new(DEFAULT, self.exits.into_iter().collect::<ExitList>());
+            pools.push(self.gateways.into_iter().fold(listed, Pool::and));
+        }
+        if pools.is_empty() {
+            return Err(ConfigError::new(
+                "exits",
+                "are missing",
+                "add a list with Builder::exits, or Builder::gateway, or Builder::pool",
+            ));
+        }
+        if pools.len() > MOST_POOLS {
+            let what = format!("are {}", pools.len());
+            return Err(ConfigError::new("pools", what, "name at most 64: a pool may have several gateways"));
+        }
+        for (at, pool) in pools.iter().enumerate() {
+            pool.check()?;
+            if pools[..at].iter().any(|before| before.name() == pool.name()) {
+                let what = format!("hold `{}` twice", pool.name());
+                return Err(ConfigError::new("pools", what, "give each a name of its own"));
+            }
+        }
+        check_gateways(&pools)?;
+        let pools: Vec<_> = distinct(pools)?.into_iter().map(Pool::located).collect();
+        for (origin, site) in self.sites.iter() {
+            site.check(origin)?;
+            if let Some(unknown) =
+                site.pools.iter().find(|name| !pools.iter().any(|pool| pool.name() == &***name))
+            {
+                let what = format!("of `{origin}` name `{unknown}`, which is no pool");
+                return Err(ConfigError::new("site pools", what, "add the pool, or mend its name"));
+            }
+        }
+        Ok(Stock { pools, sites: Arc::new(self.sites), rules: self.rules })
     }
 }
 
-/// The exits in the order they were given, each once.
-fn distinct(given: Vec<Exit>) -> Result<Vec<Exit>, ConfigError> {
-    let mut seen: HashMap<ExitId, usize> = HashMap::with_capacity(given.len());
-    let mut exits: Vec<Exit> = Vec::with_capacity(given.len());
-    for exit in given {
-        match seen.get(&exit.id()) {
-            None => {
-                seen.insert(exit.id(), exits.len());
-                exits.push(exit);
-            }
-            Some(at) if exits[*at] == exit => {}
-            Some(_) => {
-                let what = format!("hold exit {} with two passwords", exit.id());
-                return Err(ConfigError::new("exits", what, "keep one of the two"));
+/// What a scheduler is stocked with.
+pub(super) struct Stock {
+    pub(super) pools: Vec<Pool>,
+    pub(super) sites: Arc<Sites>,
+    pub(super) rules: RetryRules,
+}
+
+/// The name of the pool of exits that were given without one.
+const DEFAULT: &str = "default";
+
+/// Each gateway in one pool, in one way.
+fn check_gateways(pools: &[Pool]) -> Result<(), ConfigError> {
+    let mut seen: HashMap<u64, (usize, &Gateway)> = HashMap::new();
+    for (at, pool) in pools.iter().enumerate() {
+        for gateway in &pool.gateways {
+            match seen.insert(gateway.id(), (at, gateway)) {
+                Some((before, _)) if before != at => {
+                    let what = format!(
+                        "of `{}` and `{}` have a gateway in common",
+                        pools[before].name(),
+                        pool.name()
+                    );
+                    return Err(ConfigError::new("pools", what, "keep it in one of them"));
+                }
+                Some((_, before)) if before != gateway => {
+                    return Err(ConfigError::new(
+                        "gateways",
+                        "hold one gateway in two ways",
+                        "keep one of the two",
+                    ));
+                }
+                _ => {}
             }
         }
     }
-    Ok(exits)
+    Ok(())
+}
+
+/// The exits of each pool in the order they were given, each once, and in one pool alone.
+fn distinct(pools: Vec<Pool>) -> Result<Vec<Pool>, ConfigError> {
+    let mut seen: HashMap<ExitId, (usize, Exit)> = HashMap::new();
+    let mut out: Vec<Pool> = Vec::with_capacity(pools.len());
+    for (at, mut pool) in pools.into_iter().enumerate() {
+        let mut own = Vec::new();
+        for exit in std::mem::take(&mut pool.exits) {
+            let exit = match pool.terms.vendor {
+                Some(vendor) => exit.vendor(vendor),
+                None => exit,
+            };
+            match seen.get(&exit.id()) {
+                None => {
+                    seen.insert(exit.id(), (at, exit.clone()));
+                    own.push(exit);
+                }
+                Some((before, _)) if *before != at => {
+                    let first = &out[*before];
+                    let what = format!(
+                        "of `{}` and `{}` have exit {} in common",
+                        first.name(),
+                        pool.name(),
+                        exit.id()
+                    );
+                    return Err(ConfigError::new("pools", what, "keep it in one of them"));
+                }
+                Some((_, known)) if *known == exit => {}
+                Some(_) => {
+                    let what = format!("hold exit {} with two passwords", exit.id());
+                    return Err(ConfigError::new("exits", what, "keep one of the two"));
+                }
+            }
+        }
+        pool.exits = own.into_iter().collect();
+        if pool.exits.is_empty() && pool.gateways.is_empty() {
+            let what = format!("of `{}` are all of another pool", pool.name());
+            return Err(ConfigError::new("pool exits", what, "keep each in one pool"));
+        }
+        out.push(pool);
+    }
+    Ok(out)
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one place that draws the seed")]

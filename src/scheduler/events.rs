@@ -60,9 +60,9 @@ impl Scheduler {
 
 fn trace(event: &Event) {
     match event {
-        Event::Lease { lease, key, origin, exit, generation, reason, trial } => {
+        Event::Lease { lease, key, origin, exit, generation, reason, trial, pool } => {
             let reason = reason.name();
-            tracing::debug!(target: "tower_egress", lease, %key, %origin, %exit, generation, reason, trial, "lease");
+            tracing::debug!(target: "tower_egress", lease, %key, %origin, %exit, generation, reason, trial, %pool, "lease");
         }
         Event::Wait { key, origin } => tracing::debug!(target: "tower_egress", %key, %origin, "wait"),
         Event::Refusal { key, origin, why, retry_in, counts } => {
@@ -80,6 +80,17 @@ fn trace(event: &Event) {
             ?to,
             "the provider has changed the exit behind a held session"
         ),
+        Event::Escalated { origin, from, to, refused } => tracing::warn!(
+            target: "tower_egress",
+            %origin,
+            %from,
+            %to,
+            refused,
+            "the site refuses a pool too often; new work for it goes to the next one"
+        ),
+        Event::CameBack { origin, from, to, refused } => {
+            tracing::info!(target: "tower_egress", %origin, %from, %to, refused, "the site takes a pool again");
+        }
         Event::Rest { exit, origin, rest } => {
             let origin = origin.as_ref().map(|origin| origin.as_str());
             tracing::debug!(target: "tower_egress", %exit, origin, ?rest, "rest");

@@ -6,7 +6,7 @@ use super::{Reason, Receipt, Served};
 use crate::exit::{ExitId, Meter, Route};
 use crate::fleet::SLOW;
 use crate::outcome::{Egress, Evidence, Outcome, Phase, Seen, Traffic, WireBytes};
-use crate::request::Origin;
+use crate::request::{Key, Origin};
 use crate::site::Site;
 use std::fmt;
 use std::sync::Arc;
@@ -106,6 +106,12 @@ impl LeaseHandle {
     /// What holds at that site alone, if anything was said of it.
     pub(crate) fn site(&self) -> Option<Arc<Site>> {
         self.0.held.scheduler.site(self.origin())
+    }
+
+    /// The name of the exit's pool.
+    #[must_use]
+    pub fn pool(&self) -> Key {
+        self.0.held.scheduler.guarded().fleet.pool_of(&self.0.held.receipt)
     }
 
     /// Says what the answer, or the reply to the CONNECT before it, revealed of the exit: for a client of your own.

@@ -63,5 +63,5 @@ pub(crate) use place::Place;
 
 pub use crate::fleet::{
     BlockedSpread, Bounds, Event, ExitBlocks, ExitCounts, ExitTraffic, OriginSnapshot, OriginTotals,
-    PairSnapshot, Reason, Receipt, RefusalCounts, Release, Snapshot, SpreadVerdict,
+    PairSnapshot, PoolSnapshot, Reason, Receipt, RefusalCounts, Release, Snapshot, SpreadVerdict,
 };

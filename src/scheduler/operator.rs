@@ -1,10 +1,12 @@
 //! The only way a person acts on a fleet.
 
+use super::builder::Stock;
 use super::{Builder, Scheduler, Until};
 use crate::error::ConfigError;
 use crate::exit::{Exit, ExitId, Gateway};
-use crate::fleet::State;
+use crate::fleet::{Installed, State};
 use std::fmt;
+use std::sync::Arc;
 
 /// What a person may do to a running fleet; see [`Scheduler::operator`]. Each act takes effect with the next lease; what is
 /// under way ends as it would have.
@@ -77,8 +79,15 @@ impl Operator<'_> {
     /// # Errors
     /// As [`Builder::build`]; nothing has changed then.
     pub fn reload(&self, builder: Builder) -> Result<Reloaded, ConfigError> {
-        let _ = builder;
-        Err(ConfigError::new("reload", "is not there yet", "build another scheduler"))
+        let Stock { pools, sites, rules } = builder.stock()?;
+        let installed = self.0.act(|fleet, now| fleet.reload(now, pools, Arc::clone(&sites), rules));
+        let Some(installed) = installed else {
+            let cure = "reload again once the pools that have left are drained";
+            return Err(ConfigError::new("pools", "are more than 64 with those that still drain", cure));
+        };
+        self.0.set_sites(sites);
+        let Installed { added, kept, removed } = installed;
+        Ok(Reloaded { added, kept, removed })
     }
 
     /// Keeps an exit out for every origin until it is [released](Self::release). What holds it moves, waits or fails as it

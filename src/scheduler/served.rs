@@ -5,6 +5,7 @@ use super::sync::Ordering;
 use crate::error::AttemptRecord;
 use crate::exit::ExitId;
 use crate::outcome::{Egress, Evidence, Outcome, WireBytes};
+use crate::request::Key;
 use std::fmt;
 use std::time::Duration;
 
@@ -22,6 +23,12 @@ impl Served {
     #[must_use]
     pub fn exit(&self) -> ExitId {
         self.0.exit()
+    }
+
+    /// The name of the exit's pool.
+    #[must_use]
+    pub fn pool(&self) -> Key {
+        self.0.pool()
     }
 
     /// What the provider has said of the exit: the address it left from, its country. Few do.

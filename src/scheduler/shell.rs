@@ -304,6 +304,11 @@ impl Scheduler {
         }
     }
 
+    /// What holds at single sites from now on.
+    pub(super) fn set_sites(&self, sites: Arc<Sites>) {
+        *lock(&self.0.sites) = sites;
+    }
+
     /// What holds at a site alone.
     pub(super) fn site(&self, origin: &Origin) -> Option<Arc<Site>> {
         lock(&self.0.sites).of(origin.as_str()).cloned()

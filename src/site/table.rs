@@ -34,6 +34,10 @@ impl Sites {
         named.chain(self.all.iter().map(|site| ("*", site)))
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.own.is_empty() && self.below.is_empty() && self.all.is_none()
+    }
+
     /// What holds for an origin, given by its name.
     pub(crate) fn of(&self, origin: &str) -> Option<&Arc<Site>> {
         if self.own.is_empty() && self.below.is_empty() {

@@ -2,7 +2,7 @@
 
 use super::{Facts, Switch, Verdict, Why};
 use crate::draw::unit;
-use crate::outcome::{Outcome, Phase, Seen};
+use crate::outcome::{BlockedBy, Outcome, Phase, Seen};
 use std::time::Duration;
 
 /// Longest hint that is believed, for the request and for the pair.
@@ -116,6 +116,8 @@ impl RetryRules {
             // The same certificate through two exits is the origin's, or the caller's roots.
             Outcome::ProxyError { phase: Phase::OriginTls } if facts.sends >= 2 => return Err(Why::NoCure),
             Outcome::RateLimited { .. } => (Switch::Exit, self.limited(facts)),
+            // Another address will not help.
+            Outcome::Blocked { by: BlockedBy::Pattern } => return Err(Why::NoCure),
             Outcome::Blocked { .. } => (Switch::Exit, self.blocked(facts)),
             Outcome::ProxyError { .. } | Outcome::Interrupted { .. } => (Switch::Exit, self.broken(facts)),
             // The exit is gone, and another token is a healthy one.

@@ -1,6 +1,6 @@
 //! What somebody waits for.
 
-use crate::pool::{ExitIx, OriginIx, Stake};
+use crate::pool::{ExitIx, OriginIx, Stake, hash_of};
 use crate::request::{Affinity, Granularity, LeaseRequest, OnLoss};
 use std::time::Duration;
 
@@ -9,6 +9,8 @@ use std::time::Duration;
 pub(crate) struct Group {
     /// Where they want to go; nowhere if they wait for the fleet itself.
     pub(super) at: Option<OriginIx>,
+    /// What they want of an exit, as a number.
+    pub(super) filter: u64,
     pub(in crate::fleet) of: Of,
 }
 
@@ -33,9 +35,9 @@ pub(crate) enum Of {
 }
 
 impl Group {
-    pub(crate) const ROOM: Self = Self { at: None, of: Of::Room };
-    pub(crate) const RUNNING: Self = Self { at: None, of: Of::Running };
-    pub(crate) const IDLE: Self = Self { at: None, of: Of::Idle };
+    pub(crate) const ROOM: Self = Self { at: None, filter: 0, of: Of::Room };
+    pub(crate) const RUNNING: Self = Self { at: None, filter: 0, of: Of::Running };
+    pub(crate) const IDLE: Self = Self { at: None, filter: 0, of: Of::Idle };
 
     /// Those who wait for what this request does, which holds this; `number` is its own.
     pub(crate) fn of(ask: &LeaseRequest, origin: OriginIx, stake: Option<Stake>, number: u64) -> Self {
@@ -52,11 +54,15 @@ impl Group {
                     anew
                 }
             }
+            (Some(own), OnLoss::Move) if own.busy => {
+                Of::Own { exit: own.exit, fails: false, alone: own.alone }
+            }
             (Some(own), OnLoss::Move) if own.alone => Of::OwnOrAny(own.exit),
             (Some(_), OnLoss::Move) => Of::Any,
             (Some(own), lost) => Of::Own { exit: own.exit, fails: lost == OnLoss::Fail, alone: own.alone },
         };
-        Self { at: Some(origin), of }
+        let filter = ask.filter.as_ref().map_or(0, |filter| hash_of(filter));
+        Self { at: Some(origin), filter, of }
     }
 
     /// Where they want to go.

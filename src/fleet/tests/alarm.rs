@@ -18,7 +18,7 @@ impl World {
         }
     }
 
-    fn notices(&mut self) -> Vec<Event> {
+    pub(super) fn notices(&mut self) -> Vec<Event> {
         self.fleet.events().take().into_iter().map(|(_, event)| event).collect()
     }
 

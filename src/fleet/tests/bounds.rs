@@ -3,7 +3,7 @@
 use super::*;
 
 fn world(count: u16, bounds: Bounds) -> World {
-    World::new(FleetConfig { bounds, ..config(count) })
+    World::new(Setup { bounds, ..config(count) })
 }
 
 #[test]

@@ -7,7 +7,7 @@ fn once() -> LeaseRequest {
     LeaseRequest::per_request()
 }
 
-fn overloaded() -> Outcome {
+pub(super) fn overloaded() -> Outcome {
     Outcome::GatewayOverloaded { retry_after: None, scope: GatewayScope::Gateway }
 }
 
@@ -22,7 +22,7 @@ fn refused_at(world: &mut World) -> Time {
 fn rests() -> Vec<World> {
     let quota = Outcome::AuthError { reason: AuthReason::Quota };
     let ways: [&[Outcome]; 5] =
-        [&[BLOCKED], &[limited(Some(7))], &[REFUSED, REFUSED, REFUSED], &[overloaded()], &[quota, quota]];
+        [&[BLOCKED], &[limited(Some(7))], &[REFUSED, REFUSED, REFUSED], &[overloaded()], &[quota]];
     let rest = |outcomes: &[Outcome]| {
         let mut world = World::of(2);
         for outcome in outcomes {

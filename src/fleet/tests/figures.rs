@@ -32,7 +32,7 @@ fn a25_leases_and_reports_are_counted_by_origin_and_in_all() {
 #[test]
 fn a25_the_counters_are_bounded_and_no_total_shrinks() {
     let bounds = Bounds { origins: 4, ..Bounds::default() };
-    let mut world = World::new(FleetConfig { bounds, ..config(3) });
+    let mut world = World::new(Setup { bounds, ..config(3) });
     for round in 1..=100 {
         let grant = world.pass(secs(1)).at(&format!("{round}.test"), &per()).unwrap();
         world.finish(&grant, Outcome::Ok);
@@ -69,7 +69,7 @@ fn a25_exits_in_use_are_distinct_from_lease_to_release() {
 fn a25_a_held_session_of_a_gateway_is_an_exit_in_use_and_listed_while_it_lives() {
     let gateway = Gateway::parse("http://user-{session}:pw@gw.test:7000").unwrap();
     let gateway = gateway.sessions(NonZeroU32::new(4).unwrap());
-    let mut world = World::new(FleetConfig { exits: Vec::new(), gateways: vec![gateway], ..config(1) });
+    let mut world = World::new(Setup { exits: Vec::new(), gateways: vec![gateway], ..config(1) });
     let counts = |world: &World| {
         let snapshot = world.snapshot();
         (snapshot.exits.total, snapshot.exits.sessions, snapshot.exits_in_use)
@@ -115,7 +115,7 @@ fn blocked_at(world: &mut World, attempts: u64, rate: impl Fn(ExitId) -> f64) {
 fn a27_a_snapshot_says_that_the_pattern_is_refused_and_only_after_two_windows() {
     let mut confirmed = 0;
     for seed in 0..10 {
-        let mut world = World::new(FleetConfig { seed, ..config(200) });
+        let mut world = World::new(Setup { seed, ..config(200) });
         blocked_at(&mut world, 500, |_| 0.3);
         let early = world.snapshot().origins[0].spread.clone().unwrap();
         assert!(!early.confirmed && !early.to_string().contains("pattern"), "{early}");
@@ -143,7 +143,7 @@ fn a26_a27_a_snapshot_never_takes_a_bad_pool_for_a_pattern() {
 #[test]
 fn a27_only_blocks_of_this_origin_count_and_not_those_behind_a_gateway_that_rotates() {
     let gateways = vec![Gateway::rotating("http://user:pw@gw.test:7001").unwrap()];
-    let mut world = World::new(FleetConfig { exits: Vec::new(), gateways, ..config(1) });
+    let mut world = World::new(Setup { exits: Vec::new(), gateways, ..config(1) });
     (0..200).for_each(|_| {
         world.once(&per(), BLOCKED);
     });
@@ -177,7 +177,7 @@ fn a27_a_page_that_turns_out_to_be_a_block_is_counted_as_one() {
 #[test]
 fn a25_the_table_has_every_figure_and_no_heat_where_nothing_was_refused() {
     let gateway = Gateway::parse("http://user-{session}:pw@gw.test:7000").unwrap();
-    let mut world = World::new(FleetConfig { gateways: vec![gateway], ..config(20) });
+    let mut world = World::new(Setup { gateways: vec![gateway], ..config(20) });
     for (origin, outcome, count) in [
         ("fine.test", Outcome::Ok, 8),
         ("shop-with-a-long-name.test", Outcome::Ok, 30),
@@ -213,7 +213,7 @@ fn a25_the_table_has_every_figure_and_no_heat_where_nothing_was_refused() {
 #[test]
 fn a25_the_table_of_many_origins_is_still_a_table() {
     let bounds = Bounds { origins: 50, ..Bounds::default() };
-    let mut world = World::new(FleetConfig { bounds, ..config(3) });
+    let mut world = World::new(Setup { bounds, ..config(3) });
     for round in 0..60 {
         let grant = world.at(&format!("{round}.test"), &per()).unwrap();
         world.finish(&grant, Outcome::Ok);

@@ -40,7 +40,7 @@ fn another_generation_is_another_holder() {
 #[test]
 fn a_gateway_that_rotates_has_a_connection_a_request_whatever_is_asked() {
     let gateway = Gateway::rotating("http://u:p@rot.test:1").unwrap();
-    let mut world = World::new(FleetConfig { exits: Vec::new(), gateways: vec![gateway], ..config(1) });
+    let mut world = World::new(Setup { exits: Vec::new(), gateways: vec![gateway], ..config(1) });
     for freshness in [Freshness::Keep, Freshness::PerLease, Freshness::Fresh] {
         let ask = LeaseRequest::per_request().freshness(freshness);
         assert_eq!(reuse(&mut world, &ask), Reuse::Nobody, "{freshness:?}");

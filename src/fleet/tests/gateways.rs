@@ -8,9 +8,9 @@ fn gateway() -> Gateway {
     Gateway::parse("http://user-{session}:pw@gw.test:7000").unwrap()
 }
 
-fn with(gateways: Vec<Gateway>, listed: u16) -> FleetConfig {
+fn with(gateways: Vec<Gateway>, listed: u16) -> Setup {
     let exits = if listed == 0 { Vec::new() } else { exits(listed) };
-    FleetConfig { exits, gateways, ..config(1) }
+    Setup { exits, gateways, ..config(1) }
 }
 
 fn world(gateway: Gateway) -> World {
@@ -62,7 +62,7 @@ fn c01_c27_a_burn_never_gets_the_old_token_back() {
 fn b16_c41_the_next_token_follows_from_the_seed_and_not_from_the_hour() {
     let ask = LeaseRequest::identity("account").on_loss(OnLoss::Move);
     let tokens = |seed, hours: u64| -> Vec<String> {
-        let mut world = World::new(FleetConfig { seed, ..with(vec![slots(2)], 0) });
+        let mut world = World::new(Setup { seed, ..with(vec![slots(2)], 0) });
         (0..10).map(|_| user(&world.pass(secs(3_600 * hours)).once(&ask, BLOCKED))).collect()
     };
     let first = tokens(7, 1);
@@ -129,15 +129,59 @@ fn digits_are_counted_out_and_never_collide() {
 }
 
 #[test]
-fn c03_a_window_longer_than_the_session_lives_is_refused() {
+fn c03_what_must_not_move_is_not_held_for_longer_than_a_session_lives() {
     let mut world = world(gateway().lifetime(secs(600)));
     world.once(&LeaseRequest::new("k").windowed(secs(600)), Outcome::Ok);
-    for ask in [LeaseRequest::new("k").windowed(secs(601)), LeaseRequest::identity("k")] {
+    let stays = LeaseRequest::new("k").on_loss(OnLoss::Wait);
+    world.once(&stays.clone().windowed(secs(600)), Outcome::Ok);
+    for ask in [stays.windowed(secs(601)), LeaseRequest::identity("k")] {
         assert!(matches!(world.at("a.test", &ask), Err(Refusal::Misuse(_))));
     }
     let mut mixed = World::new(with(vec![gateway().lifetime(secs(600))], 2));
     let held = mixed.lease(&LeaseRequest::identity("k"));
     assert_eq!(held.route.credential(), None, "a listed exit lasts");
+}
+
+#[test]
+fn a_session_is_renewed_before_its_provider_does_so_without_a_word() {
+    let mut world = world(gateway().lifetime(secs(600)));
+    let ask = LeaseRequest::new("k").windowed(secs(3_600));
+    let mut held = world.once(&ask, Outcome::Ok);
+    let (mut since, mut renewed) = (world.now, 0);
+    let mut seen = HashSet::from([user(&held)]);
+    for _ in 0..700 {
+        world.pass(secs(10));
+        let next = world.once(&ask, Outcome::Ok);
+        if next.receipt.exit == held.receipt.exit {
+            assert!(world.now.since(since) <= secs(600), "older than the provider keeps it");
+            continue;
+        }
+        assert!(seen.insert(user(&next)), "an old token came back");
+        match next.reason {
+            Reason::Renewed { from } => {
+                assert_eq!(from, held.receipt.exit);
+                renewed += 1;
+            }
+            Reason::Placed => {}
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(next.receipt.generation(), Some(0), "no exit was lost");
+        (held, since) = (next, world.now);
+    }
+    assert!((9..=11).contains(&renewed), "{renewed} renewals in 7,000 s, of which windows ended a few");
+}
+
+#[test]
+fn a_session_that_was_taken_away_is_left_at_once_and_no_exit_is_to_blame() {
+    let mut world = world(slots(4));
+    let slot = world.once(&LeaseRequest::per_request(), Outcome::SessionLost);
+    let held = world.once(&LeaseRequest::new("k"), Outcome::SessionLost);
+    assert_eq!(world.snapshot().exits.dead, 0);
+    let next = world.once(&LeaseRequest::new("k"), Outcome::Ok);
+    assert_eq!(next.reason, Reason::Moved { from: held.receipt.exit });
+    let again: HashSet<_> =
+        (0..40).map(|_| user(&world.once(&LeaseRequest::per_request(), Outcome::Ok))).collect();
+    assert!(again.len() == 4 && !again.contains(&user(&slot)), "the slot has another token");
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn served(world: &mut World, tickets: &[Ticket]) -> Vec<usize> {
     (0..tickets.len()).filter(|at| due[*at]).collect()
 }
 
-fn gateway(world: &mut FleetConfig, slots: u32) {
+fn gateway(world: &mut Setup, slots: u32) {
     let gateway = Gateway::parse("http://u-{session}:p@gw.test:1").unwrap();
     world.exits.clear();
     world.gateways.push(gateway.sessions(NonZeroU32::new(slots).unwrap()));
@@ -131,8 +131,7 @@ fn who_waits_for_its_exit_goes_along_when_its_key_moves() {
 
 #[test]
 fn room_is_for_those_who_were_called_and_goes_on_when_they_go() {
-    let mut world =
-        World::new(FleetConfig { bounds: Bounds { leases: 2, ..Bounds::default() }, ..config(1) });
+    let mut world = World::new(Setup { bounds: Bounds { leases: 2, ..Bounds::default() }, ..config(1) });
     let long = world.at("b.test", &once()).unwrap();
     world.once(&once(), limited(Some(1)));
     let tried = waits(&mut world, &once());

@@ -217,8 +217,7 @@ fn patience_has_an_end_and_where_it_would_end_too_soon_nobody_waits() {
 
 #[test]
 fn a_full_line_says_so() {
-    let mut world =
-        World::new(FleetConfig { bounds: Bounds { waiters: 2, ..Bounds::default() }, ..config(1) });
+    let mut world = World::new(Setup { bounds: Bounds { waiters: 2, ..Bounds::default() }, ..config(1) });
     world.once(&once(), limited(None));
     let mut tasks = Tasks::default();
     (0..3).for_each(|task| tasks.join(&mut world, task, "a.test", &once()));
@@ -229,8 +228,7 @@ fn a_full_line_says_so() {
 
 #[test]
 fn at_the_bound_of_leases_who_may_wait_waits() {
-    let mut world =
-        World::new(FleetConfig { bounds: Bounds { leases: 1, ..Bounds::default() }, ..config(3) });
+    let mut world = World::new(Setup { bounds: Bounds { leases: 1, ..Bounds::default() }, ..config(3) });
     let out = world.lease(&once());
     let mut tasks = Tasks::default();
     (0..2).for_each(|task| tasks.join(&mut world, task, "a.test", &once()));
@@ -263,7 +261,7 @@ fn who_waits_is_told_that_the_fleet_is_stopped() {
 #[test]
 fn an_overloaded_gateway_lets_those_go_first_who_came_first_whatever_their_site() {
     let gateway = Gateway::parse("http://u-{session}:p@gw.test:1").unwrap();
-    let mut world = World::new(FleetConfig { exits: Vec::new(), gateways: vec![gateway], ..config(1) });
+    let mut world = World::new(Setup { exits: Vec::new(), gateways: vec![gateway], ..config(1) });
     let overloaded = Outcome::GatewayOverloaded { retry_after: None, scope: GatewayScope::Gateway };
     world.once(&once(), overloaded);
     let mut tasks = Tasks::default();

@@ -18,6 +18,8 @@ mod holding;
 mod line;
 mod model;
 mod pool_of_one;
+mod pools;
+mod reload;
 mod replay;
 mod retries;
 
@@ -49,8 +51,33 @@ pub(super) fn exits(count: u16) -> Vec<Exit> {
     ExitList::parse(&lines.join("\n")).unwrap().into_iter().collect()
 }
 
-pub(super) fn config(count: u16) -> FleetConfig {
-    FleetConfig {
+/// What a fleet is built from, with the exits that are of no named pool beside those that are.
+#[derive(Clone)]
+pub(super) struct Setup {
+    pub(super) exits: Vec<Exit>,
+    pub(super) gateways: Vec<Gateway>,
+    pub(super) pools: Vec<exit::Pool>,
+    pub(super) sites: Sites,
+    pub(super) member: Member,
+    pub(super) rules: RetryRules,
+    pub(super) seed: u64,
+    pub(super) epoch: u64,
+    pub(super) bounds: Bounds,
+}
+
+impl Setup {
+    pub(super) fn config(self) -> FleetConfig {
+        let Self { exits, gateways, mut pools, sites, member, rules, seed, epoch, bounds } = self;
+        if !exits.is_empty() || !gateways.is_empty() {
+            let listed = exit::Pool::new("default", exits.into_iter().collect::<ExitList>());
+            pools.push(gateways.into_iter().fold(listed, exit::Pool::and));
+        }
+        FleetConfig { pools, sites: Arc::new(sites), member, rules, seed, epoch, bounds }
+    }
+}
+
+pub(super) fn config(count: u16) -> Setup {
+    Setup {
         exits: exits(count),
         gateways: Vec::new(),
         pools: Vec::new(),
@@ -76,8 +103,8 @@ impl World {
         Self::new(config(count))
     }
 
-    pub(super) fn new(config: FleetConfig) -> Self {
-        Self { fleet: Fleet::new(config), now: Time::ZERO + secs(1), said: HashMap::new() }
+    pub(super) fn new(setup: Setup) -> Self {
+        Self { fleet: Fleet::new(setup.config()), now: Time::ZERO + secs(1), said: HashMap::new() }
     }
 
     pub(super) fn pass(&mut self, time: Duration) -> &mut Self {

@@ -34,7 +34,7 @@ fn a_403_paces_it_at_an_eighth_of_its_rest() {
     near(&rests(&mut World::of(1), BLOCKED, 4), &[3.75, 7.5, 15.0, 30.0]);
     // It stays within an hour's eighth, whatever happens.
     assert!(rests(&mut World::of(1), BLOCKED, 60).iter().all(|rest| *rest <= 450.0 * 1.25));
-    let article = FleetConfig { rules: RetryRules::article(), ..config(1) };
+    let article = Setup { rules: RetryRules::article(), ..config(1) };
     near(&rests(&mut World::new(article), BLOCKED, 2), &[37.5, 37.5]);
 }
 
@@ -138,7 +138,7 @@ fn the_last_usable_exit_of_many_is_paced_too_and_the_others_rest() {
 #[test]
 fn an_exit_elsewhere_does_not_count_but_a_gateways_slot_does() {
     let gateway = Gateway::parse("http://u-{session}:p@gw.test:9000").unwrap();
-    let mut world = World::new(FleetConfig { gateways: vec![gateway], ..config(1) });
+    let mut world = World::new(Setup { gateways: vec![gateway], ..config(1) });
     let listed = exits(1)[0].id();
     let grant = world.through("a.test", listed);
     world.finish(&grant, BLOCKED);

@@ -20,7 +20,7 @@ fn outcomes() -> [Outcome; 8] {
 
 /// Feeds 10,000 scripted inputs and returns the SHA-256 of what was decided.
 fn run(seed: u64) -> String {
-    let mut world = World::new(FleetConfig { seed, ..config(60) });
+    let mut world = World::new(Setup { seed, ..config(60) });
     let mut out: Vec<Grant> = Vec::new();
     let mut log = Sha256::new();
     for step in 0..10_000_u64 {

@@ -100,7 +100,7 @@ fn a_lost_identity_stops_and_is_not_waited_for() {
 #[test]
 fn who_finds_out_that_the_last_login_is_wrong_is_told_so() {
     let exits = vec![Exit::parse("http://user:pw@gw.test:1").unwrap()];
-    let mut world = World::new(FleetConfig { exits, ..config(1) });
+    let mut world = World::new(Setup { exits, ..config(1) });
     let ask = LeaseRequest::per_request().origin("a.test");
     let refused = Outcome::AuthError { reason: crate::outcome::AuthReason::Rejected };
     for stops in [false, true] {

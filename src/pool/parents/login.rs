@@ -29,7 +29,27 @@ const QUOTA_MOST: Duration = Duration::from_secs(900);
 /// So many refusals wait at most to be charged; the next ones are forgiven.
 const MOST: usize = 1_024;
 
+/// Whether the provider's word leaves no doubt.
+const fn is_definitive(reason: AuthReason) -> bool {
+    match reason {
+        AuthReason::Expired | AuthReason::Quota | AuthReason::Suspended | AuthReason::Parameters => true,
+        AuthReason::Rejected | AuthReason::Capacity => false,
+    }
+}
+
 impl Parent {
+    /// No lease goes out on it before it is mended or resumed; for want of traffic, one may try now and then.
+    fn stop(&mut self, now: Time, reason: AuthReason) {
+        let rest = match reason {
+            AuthReason::Quota => QUOTA.saturating_mul(1 << self.doublings.min(4)).min(QUOTA_MOST),
+            _ => Duration::MAX,
+        };
+        self.doublings += 1;
+        (self.in_a_row, self.held) = (0, false);
+        self.refused.clear();
+        self.gate.shut(now, now + rest);
+    }
+
     fn refuse(&mut self, now: Time, by: &Receipt) {
         self.in_a_row += 1;
         if self.refused.len() < MOST {
@@ -61,10 +81,13 @@ impl Pool {
             if parent.gate.is_stale(by.sent) {
                 return None;
             }
-            let doubted = !parent.gate.is_open();
-            if doubted {
+            let doubted = !parent.gate.is_open() && parent.is_doubted();
+            if !parent.gate.is_open() {
                 parent.gate.pass(by.id, 1);
                 parent.doublings = 0;
+            }
+            if parent.gate.is_open() {
+                parent.held = false;
             }
             (parent.accepted, parent.in_a_row) = (Some(now), 0);
             // Who was refused after this one was sent waits for the next: under load there is always one like this.
@@ -104,7 +127,12 @@ impl Pool {
                 return false;
             }
             match parent.gate.state() {
-                State::Open => {
+                // The provider says for good what another attempt would only hear again.
+                State::Open if is_definitive(reason) && !proven(parent) => {
+                    parent.stop(now, reason);
+                    true
+                }
+                State::Open | State::Spaced { .. } => {
                     parent.refuse(now, by);
                     if !proven(parent) || parent.in_a_row >= STRAYS {
                         parent.gate.doubt(now);
@@ -116,16 +144,7 @@ impl Pool {
                     false
                 }
                 State::Trial { .. } => {
-                    let rest = match reason {
-                        AuthReason::Quota => {
-                            QUOTA.saturating_mul(1 << parent.doublings.min(4)).min(QUOTA_MOST)
-                        }
-                        _ => Duration::MAX,
-                    };
-                    parent.doublings += 1;
-                    parent.in_a_row = 0;
-                    parent.refused.clear();
-                    parent.gate.shut(now, now + rest);
+                    parent.stop(now, reason);
                     true
                 }
                 State::Resting { .. } => false,

@@ -12,7 +12,7 @@ use super::ix::{ExitIx, ParentIx};
 use super::receipt::{Cost, LeaseId, Receipt};
 use super::timers::Due;
 use crate::draw::{Stream, draw, unit};
-use crate::outcome::{AuthReason, Evidence, Outcome, Phase, Seen};
+use crate::outcome::{AuthReason, Evidence, GatewayScope, Outcome, Phase, Seen};
 use crate::request::Time;
 use std::mem;
 use std::time::Duration;
@@ -20,6 +20,8 @@ use std::time::Duration;
 /// The first rest of an overloaded gateway; doubles up to 15 s.
 const HOLD: Duration = Duration::from_millis(250);
 const HOLD_MOST: Duration = Duration::from_secs(15);
+/// The rest of an exit at a target that its gateway throttles, without saying for how long.
+const THROTTLED: Duration = Duration::from_secs(1);
 /// Failures in a row to connect that make a gateway unreachable, and its first rest; doubles up to a minute.
 const FAULTS: u32 = 3;
 const UNREACHABLE: Duration = Duration::from_secs(5);
@@ -46,18 +48,30 @@ pub(super) struct Parent {
     in_a_row: usize,
     faults: u32,
     doublings: u32,
+    /// Of a login: it is left alone because it is overloaded, and not doubted.
+    held: bool,
 }
 
 impl Parent {
     /// It has a new password: nothing is known of it.
     pub(super) fn renewed(&mut self) {
-        (self.accepted, self.doublings, self.in_a_row) = (None, 0, 0);
+        (self.accepted, self.doublings, self.in_a_row, self.held) = (None, 0, 0, false);
         self.refused.clear();
     }
 
     /// A login that no lease will try again before somebody resumes it.
     pub(super) fn is_stopped(&self) -> bool {
-        self.kind == Kind::Credential && matches!(self.gate.state(), State::Resting { .. })
+        self.is_doubted() && matches!(self.gate.state(), State::Resting { .. })
+    }
+
+    /// Whether it is a login that is doubted, or stopped, if its gate is not open.
+    pub(super) fn is_doubted(&self) -> bool {
+        self.kind == Kind::Credential && !self.held
+    }
+
+    /// Whether it is overloaded, or cannot be reached, if its gate is not open.
+    pub(super) fn is_held(&self) -> bool {
+        !self.is_doubted()
     }
 }
 
@@ -76,9 +90,22 @@ impl Parents {
             in_a_row: 0,
             faults: 0,
             doublings: 0,
+            held: false,
         };
         self.0.push(parent);
         ix
+    }
+
+    /// One more exit of a parent; says whether it is kept out by it.
+    pub(super) fn join(&mut self, ix: ParentIx, member: u32) -> bool {
+        let Some(parent) = self.0.get_mut(ix.index()) else { return false };
+        parent.members.push(member);
+        !parent.gate.state().admits()
+    }
+
+    /// These are nobody's exits any more.
+    pub(super) fn part_with(&mut self, gone: impl Fn(u32) -> bool) {
+        self.0.iter_mut().for_each(|parent| parent.members.retain(|member| !gone(*member)));
     }
 
     pub(super) fn get(&self, ix: ParentIx) -> Option<&Parent> {
@@ -208,14 +235,23 @@ impl Pool {
                 self.gateway_works(by);
                 false
             }
-            Outcome::AuthError { reason: AuthReason::Capacity } => self.overloaded(now, by, evidence),
-            Outcome::GatewayOverloaded { .. } => self.overloaded(now, by, evidence),
+            Outcome::AuthError { reason: AuthReason::Capacity } => {
+                self.overloaded(now, by, evidence, GatewayScope::Gateway)
+            }
+            Outcome::GatewayOverloaded { scope, .. } => self.overloaded(now, by, evidence, scope),
             Outcome::AuthError { reason } => self.refused_login(now, by, reason, cost),
             Outcome::ProxyError { phase: Phase::ExitDns | Phase::ExitTcp } if !evidence.blameless => {
                 self.unreachable(now, by, cost)
             }
             _ => {
-                let refused = matches!(evidence.outcome, Outcome::TargetDenied | Outcome::TargetUnreachable);
+                // It has answered, and thought of the target: it works.
+                let refused = matches!(
+                    evidence.outcome,
+                    Outcome::TargetDenied
+                        | Outcome::TargetUnreachable
+                        | Outcome::TargetFailed
+                        | Outcome::SessionLost
+                );
                 if answered || refused {
                     self.gateway_works(by);
                 }
@@ -224,9 +260,24 @@ impl Pool {
         }
     }
 
-    fn overloaded(&mut self, now: Time, by: &Receipt, evidence: &Evidence) -> bool {
+    /// What is overloaded is left alone, and nothing beside it.
+    fn overloaded(&mut self, now: Time, by: &Receipt, evidence: &Evidence, scope: GatewayScope) -> bool {
         let hint = evidence.retry_after.map_or(Duration::ZERO, |hint| hint.wait().min(HINT_CAP));
-        self.hold(now, by, hint, (HOLD, HOLD_MOST));
+        let exit = by.at.0;
+        let parent = match scope {
+            GatewayScope::Gateway => self.gateway(exit),
+            // An account's own limit, or its wish for a place: another account at this gateway has others.
+            GatewayScope::Credential | GatewayScope::Place => self.credential(exit),
+            GatewayScope::Exit => {
+                self.rest_exit(now, by, hint.max(HOLD));
+                return true;
+            }
+            GatewayScope::Target => {
+                self.rest_pair(now, by, hint.max(THROTTLED));
+                return true;
+            }
+        };
+        self.hold(now, by, parent, hint, (HOLD, HOLD_MOST));
         true
     }
 
@@ -249,13 +300,20 @@ impl Pool {
             parent.faults >= FAULTS || !parent.gate.is_open()
         });
         if enough == Some(true) {
-            self.hold(now, by, Duration::ZERO, (UNREACHABLE, UNREACHABLE_MOST));
+            self.hold(now, by, Some(ix), Duration::ZERO, (UNREACHABLE, UNREACHABLE_MOST));
         }
         true
     }
 
-    fn hold(&mut self, now: Time, by: &Receipt, hint: Duration, (first, most): (Duration, Duration)) {
-        let Some(ix) = self.gateway(by.at.0) else { return };
+    fn hold(
+        &mut self,
+        now: Time,
+        by: &Receipt,
+        parent: Option<ParentIx>,
+        hint: Duration,
+        (first, most): (Duration, Duration),
+    ) {
+        let Some(ix) = parent else { return };
         let seed = self.seed;
         let held = self.with_parent(ix, |parent| {
             if parent.gate.is_stale(by.sent) {
@@ -263,8 +321,13 @@ impl Pool {
                 return None;
             }
             let rest = first.saturating_mul(1 << parent.doublings.min(10)).min(most);
+            if parent.is_stopped() {
+                // A person's affair.
+                return None;
+            }
             parent.doublings += 1;
             parent.faults = 0;
+            parent.held = true;
             let draw = draw(seed, Stream::Cooldown, u64::from(ix.0), u64::from(parent.gate.shuts()));
             let rest = rest.max(hint).mul_f64(1.0 + unit(draw) / 4.0);
             parent.gate.shut(now, now + rest);
@@ -299,18 +362,19 @@ impl Pool {
     pub(super) fn is_stopped_for_good(&self) -> bool {
         let for_good = State::Resting { until: Time::MAX };
         self.each_has(|parent| parent.is_stopped() && parent.gate.state() == for_good)
-            && !self.exits.fixed.iter().all(|record| record.quarantined)
+            && !self.exits.fixed.iter().all(|record| record.gone || record.quarantined)
     }
 
     /// Whether each exit has such a parent, or is kept out.
     fn each_has(&self, is: impl Fn(&Parent) -> bool) -> bool {
-        if self.barred.len() as usize != self.exits.len() {
+        let vacant = self.exits.len() - self.exits.places();
+        if self.barred.len() as usize + vacant != self.exits.len() {
             return false;
         }
         let any = |record: &ExitRecord| {
             record.parents.iter().flatten().any(|ix| self.parents.get(*ix).is_some_and(&is))
         };
-        self.exits.fixed.iter().all(|record| record.quarantined || any(record))
+        self.exits.fixed.iter().all(|record| record.gone || record.quarantined || any(record))
     }
 
     /// Lets one lease try each stopped login, and each gateway that is left alone.
@@ -319,7 +383,7 @@ impl Pool {
             self.with_parent(ix, |parent| {
                 if matches!(parent.gate.state(), State::Resting { .. }) {
                     parent.gate.doubt(now);
-                    parent.doublings = 0;
+                    (parent.doublings, parent.held) = (0, false);
                 }
             });
         }

@@ -29,8 +29,7 @@ fn a20_the_exit_of_an_account_on_a_day_can_be_told_later() {
     const DAY: u64 = 86_400;
     let start = config(1).epoch;
     // Another process, begun later, that has served others meanwhile.
-    let begun =
-        |days: u64| World::new(FleetConfig { epoch: start + days * DAY * 1_000_000_000, ..config(50) });
+    let begun = |days: u64| World::new(Setup { epoch: start + days * DAY * 1_000_000_000, ..config(50) });
     let asks: Vec<_> = (0..20)
         .flat_map(|n| {
             let key = format!("account-{n}");

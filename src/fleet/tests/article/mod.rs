@@ -17,8 +17,8 @@ fn turns() -> LeaseRequest {
     LeaseRequest::new("any").affinity(Affinity::RoundRobin).granularity(Granularity::PerRequest)
 }
 
-fn by_the_article(count: u16) -> FleetConfig {
-    FleetConfig { rules: RetryRules::article(), ..config(count) }
+fn by_the_article(count: u16) -> Setup {
+    Setup { rules: RetryRules::article(), ..config(count) }
 }
 
 /// How long the [held](held) exit rests at a site.

@@ -16,7 +16,7 @@ fn three_logins() -> World {
         slots("http://w-{session}:pw@gw.test:7000"),
         slots("http://v-{session}:pw@other.test:7000"),
     ];
-    World::new(FleetConfig { exits: Vec::new(), gateways, ..config(1) })
+    World::new(Setup { exits: Vec::new(), gateways, ..config(1) })
 }
 
 fn user(grant: &Grant) -> String {

@@ -219,7 +219,7 @@ fn one_dead_login_leaves_the_other_serving() {
 fn a_wrong_login_of_one_listed_exit_costs_the_others_nothing() {
     let list = "a.test:1:u:wrong\nb.test:1:u:right\nc.test:1:u:right";
     let exits = ExitList::parse(list).unwrap().into_iter().collect();
-    let mut world = World::new(FleetConfig { exits, ..config(1) });
+    let mut world = World::new(Setup { exits, ..config(1) });
     for _ in 0..200 {
         let grant = world.pass(Duration::from_millis(10)).lease(&per());
         let outcome = if host(&grant) == "a.test" { REJECTED.into() } else { accepted(Outcome::Ok) };
@@ -233,10 +233,8 @@ fn a_wrong_login_of_one_listed_exit_costs_the_others_nothing() {
 fn a_login_out_of_traffic_is_tried_again_now_and_then() {
     let quota = Outcome::AuthError { reason: AuthReason::Quota };
     let mut world = World::new(gateway());
-    for _ in 0..2 {
-        let grant = world.pass(secs(1)).lease(&per());
-        world.finish(&grant, quota);
-    }
+    // The provider's word is final: nobody asks again to be sure.
+    world.once(&per(), quota);
     for rest in [60, 120, 240, 480, 900, 900] {
         let Err(Refusal::NoUsableExit { retry_at, counts, .. }) = world.at("a.test", &per()) else {
             panic!("it rests")

@@ -7,13 +7,13 @@ use crate::outcome::{AuthReason, GatewayScope, Seen};
 
 const REJECTED: Outcome = Outcome::AuthError { reason: AuthReason::Rejected };
 
-fn gateway() -> FleetConfig {
+fn gateway() -> Setup {
     let gateway =
         Gateway::parse("http://u-{session}:pw@gw.test:7000").unwrap().sessions(NonZeroU32::new(16).unwrap());
-    FleetConfig { exits: Vec::new(), gateways: vec![gateway], ..config(1) }
+    Setup { exits: Vec::new(), gateways: vec![gateway], ..config(1) }
 }
 
-fn two_gateways() -> FleetConfig {
+fn two_gateways() -> Setup {
     let second = Gateway::parse("http://v-{session}:pw@other.test:7000").unwrap();
     let mut config = gateway();
     config.gateways.push(second.sessions(NonZeroU32::new(16).unwrap()));
@@ -249,7 +249,7 @@ fn that_a_login_works_again_is_told_also_where_the_doubting_session_is_gone() {
 
 #[test]
 fn an_exit_whose_trial_shows_that_its_login_is_right_is_not_dead_again() {
-    let mut world = World::new(FleetConfig {
+    let mut world = World::new(Setup {
         exits: ExitList::parse("gw.test:1:u:p").unwrap().into_iter().collect(),
         ..config(1)
     });

@@ -68,6 +68,7 @@ impl Player {
             }
             (Reason::Borrowed { .. }, own) => assert!(own.is_some() && matches!(want, Want::Window(_))),
             (Reason::Placed, own) => assert!(own.is_none() && holds, "{want:?} is placed once"),
+            (Reason::Renewed { .. }, _) => unreachable!("a list has no sessions"),
             (Reason::Turn | Reason::Picked | Reason::Found, _) => assert!(!holds),
         }
     }

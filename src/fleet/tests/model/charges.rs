@@ -239,10 +239,12 @@ impl State {
         }
         // One that was accepted within 10 s is doubted after five in a row, and stops after eight; else after one, and two.
         let stray = login.gate.is_doubted(now) && (5..7).contains(&login.in_a_row);
-        if login.gate.is_open() || stray {
+        let proven = login.accepted.is_some_and(|at| now.saturating_sub(at) <= 10 * SECOND);
+        // Out of traffic is the provider's last word.
+        let for_sure = reason == AuthReason::Quota && login.gate.is_open() && !proven;
+        if !for_sure && (login.gate.is_open() || stray) {
             login.in_a_row += 1;
             login.refused.push((no, now));
-            let proven = login.accepted.is_some_and(|at| now.saturating_sub(at) <= 10 * SECOND);
             if login.gate.is_open() && (!proven || login.in_a_row >= 5) {
                 login.gate.doubt(now);
             }
@@ -295,6 +297,7 @@ impl State {
         let cost = match said.outcome {
             _ if doubtful => 0.5 * f64::from(u8::from(witness)),
             Outcome::ProxyError { .. } => 1.0,
+            Outcome::TargetUnreachable => self.unreachable(no, witness, told),
             _ => 0.0,
         };
         if cost > lease.cost.0 {
@@ -308,8 +311,32 @@ impl State {
                 exit.gate.pass(now, no, 1);
                 exit.healthy_since = now;
                 exit.faults.clear();
+                exit.unreached = None;
             }
         }
+    }
+
+    /// The pair rests if the target works for others; if not, a second such target in half a minute is suspicious.
+    fn unreachable(&mut self, no: LeaseNo, witness: bool, told: &mut Told) -> f64 {
+        let (now, lease) = (self.now, self.leases[&no].clone());
+        let (exit, origin) = (lease.is.exit, lease.is.origin);
+        let before = self.exits[exit].unreached.replace((origin, now));
+        let elsewhere = before.is_some_and(|(at, when)| at != origin && now - when <= 30 * SECOND);
+        if !witness {
+            return if elsewhere { 0.25 } else { 0.0 };
+        }
+        let last = self.is_last(exit, Some(origin));
+        let pair = self.pairs.entry((exit, origin)).or_insert_with(Pair::new);
+        let (at, old) = ((lease.is.token, Some(origin)), pair.gate.is_old(lease.sent));
+        let found = told.rests.iter().position(|(token, site, _)| (*token, *site) == at);
+        let until = found.map(|found| told.rests.remove(found).2);
+        if !old {
+            let until = until.expect("a pair that rests is told");
+            check("a pair that does not get through", now, until, paced(5.0, last), paced(5.0, last) * 1.25);
+            pair.gate.shut(now, until);
+            (pair.burned, pair.paced) = (false, last);
+        }
+        0.5
     }
 
     fn fault(&mut self, no: LeaseNo, weight: f64, told: &mut Told) {
@@ -330,6 +357,7 @@ impl State {
         let rest = (5.0 * f64::from(exit.doublings).exp2()).min(300.0);
         exit.doublings = (exit.doublings + 1).min(10);
         exit.faults.clear();
+        exit.unreached = None;
         let found = told.rests.iter().position(|(id, at, _)| *id == lease.is.token && at.is_none());
         let until = told.rests.remove(found.expect("an exit that dies is told")).2;
         check("a dead exit", now, until, paced(0.9 * rest, last), paced(1.1 * rest, last));

@@ -289,7 +289,7 @@ impl Player {
         assert_eq!(matches!(refusal, Refusal::Closed), self.closed, "{refusal:?}");
         if let Refusal::NoUsableExit { retry_at, counts, by } = *refusal {
             assert!(retry_at >= self.world.now && counts.total() > 0);
-            assert!(by == Blocked::Anyone || !ask.trail.refused.is_empty(), "{refusal:?}");
+            assert!(by != Blocked::ForGood || !ask.trail.refused.is_empty(), "{refusal:?}");
         }
         if self.checked && !self.closed {
             self.check_refused(refusal, want, origin, ask);
