@@ -58,6 +58,7 @@ impl Pool {
         }
         self.install_gateways(now, gateways, &mut joined, &mut done);
         self.exits.muster();
+        self.measure();
         self.adopt(&joined);
         self.sites = sites;
         for record in self.origins.iter_mut() {
@@ -232,6 +233,14 @@ impl Pool {
     fn slots_of(&self, ix: GatewayIx) -> Vec<u32> {
         let own = |(_, record): &(u32, &ExitRecord)| record.source.gateway() == Some(ix) && !record.vacant;
         (0..).zip(&self.exits.fixed).filter(own).map(|(at, _)| at).collect()
+    }
+
+    /// Which exits are at their limit: the terms may be others now.
+    fn measure(&mut self) {
+        let len = self.exits.len();
+        for (at, record) in self.exits.fixed.iter().enumerate() {
+            self.full.set(at, !record.vacant && record.in_flight >= record.most, len);
+        }
     }
 
     /// Finds what new exits share with others: an address that several stand behind, and the login of a gateway. A listed

@@ -74,10 +74,27 @@ impl Operator<'_> {
     /// Takes over another configuration, whole or not at all: the exits, gateways, pools, sites and rules of `builder`. Exits
     /// that stay keep what is known of them and who holds them; those that are gone get no new lease, while what is under way
     /// ends as it would have; new ones join. Its seed, member, bounds and observers are not taken: those are the scheduler's
-    /// for life.
+    /// for life. A list that is partly wrong is taken as far as it can be read, as at first;
+    /// [`ExitList::whole`](crate::ExitList::whole) refuses one, so that a line that was broken meanwhile retires no exit.
+    ///
+    /// ```
+    /// use tower_egress::{ExitList, LeaseRequest, Scheduler};
+    ///
+    /// let exits = ExitList::parse("203.0.113.7:8080\n203.0.113.8:8080")?;
+    /// let scheduler = Scheduler::builder().exits(exits).build()?;
+    ///
+    /// let later = ExitList::parse("203.0.113.8:8080\n203.0.113.9:8080")?;
+    /// let done = scheduler.operator().reload(Scheduler::builder().exits(later))?;
+    /// assert_eq!((done.added, done.kept, done.removed), (1, 1, 1));
+    ///
+    /// assert!(scheduler.operator().reload(Scheduler::builder()).is_err(), "no exit at all");
+    /// assert_eq!(scheduler.snapshot().exits.total, 2, "and nothing has changed");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// As [`Builder::build`]; nothing has changed then.
+    /// As [`Builder::build`], and that pools of other names still drain, so that there are more than 64; nothing has changed
+    /// then.
     pub fn reload(&self, builder: Builder) -> Result<Reloaded, ConfigError> {
         let Stock { pools, sites, rules } = builder.stock()?;
         let installed = self.0.act(|fleet, now| fleet.reload(now, pools, Arc::clone(&sites), rules));

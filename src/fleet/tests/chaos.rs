@@ -5,20 +5,20 @@ use crate::draw::{below, mix};
 use crate::outcome::{AuthReason, GatewayScope, Seen};
 use crate::request::{Affinity, Granularity, OnLoss, Scope};
 
-struct Dice(u64);
+pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
-    fn roll(&mut self, n: usize) -> usize {
+    pub(super) fn roll(&mut self, n: usize) -> usize {
         self.0 = mix(self.0);
         below(self.0, n)
     }
 
-    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+    pub(super) fn of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.roll(choices.len())]
     }
 }
 
-fn evidence(dice: &mut Dice) -> Evidence {
+pub(super) fn evidence(dice: &mut Dice) -> Evidence {
     let hint = dice.roll(5_000) as u64;
     let outcome = dice.of(&[
         Outcome::Ok,
@@ -35,7 +35,15 @@ fn evidence(dice: &mut Dice) -> Evidence {
         Outcome::AuthError { reason: AuthReason::Rejected },
         Outcome::AuthError { reason: AuthReason::Quota },
         Outcome::AuthError { reason: AuthReason::Capacity },
+        Outcome::AuthError { reason: AuthReason::Suspended },
         Outcome::GatewayOverloaded { retry_after: None, scope: GatewayScope::Gateway },
+        Outcome::GatewayOverloaded { retry_after: None, scope: GatewayScope::Credential },
+        Outcome::GatewayOverloaded { retry_after: None, scope: GatewayScope::Exit },
+        Outcome::GatewayOverloaded { retry_after: None, scope: GatewayScope::Target },
+        Outcome::Blocked { by: BlockedBy::Pattern },
+        Outcome::TargetUnreachable,
+        Outcome::TargetFailed,
+        Outcome::SessionLost,
     ]);
     Evidence::of(outcome)
         .seen(dice.of(&[Seen::Never, Seen::Unknown, Seen::Seen]))
@@ -43,7 +51,7 @@ fn evidence(dice: &mut Dice) -> Evidence {
         .login_accepted(dice.roll(4) == 0)
 }
 
-fn ask(dice: &mut Dice) -> LeaseRequest {
+pub(super) fn ask(dice: &mut Dice) -> LeaseRequest {
     let key = format!("k{}", dice.roll(8));
     let ask = match dice.roll(6) {
         0 | 1 => LeaseRequest::per_request(),

@@ -1,5 +1,6 @@
 //! Another configuration: who stays, who leaves, who joins.
 
+use super::chaos::{Dice, ask, evidence};
 use super::clock::overloaded;
 use super::*;
 use crate::exit::Pool;
@@ -157,4 +158,106 @@ fn who_waits_hears_of_an_exit_that_joins() {
     assert!(
         matches!(world.fleet.claim(world.now, ticket), Turn::Granted(grant) if grant.receipt.exit == id("b"))
     );
+}
+
+/// Some of 24 exits and three gateways, in one to three pools on whatever terms.
+fn anything(dice: &mut Dice) -> Vec<Pool> {
+    let count = dice.roll(3) + 1;
+    let mut pools: Vec<Pool> = Vec::new();
+    let (mut exits, mut gateways): (Vec<usize>, Vec<usize>) = ((0..24).collect(), (0..3).collect());
+    for n in 0..count {
+        let mut lines = vec![format!("p{n}.test:80")];
+        for _ in 0..dice.roll(8) {
+            let at = dice.roll(exits.len());
+            lines.push(format!("x{}.test:80:u:p{}", exits.swap_remove(at), dice.roll(2)));
+        }
+        let mut pool = Pool::new(dice.of(&["a", "b", "c", "d"]), ExitList::parse(&lines.join("\n")).unwrap());
+        if pools.iter().any(|other| other.name() == pool.name()) {
+            continue;
+        }
+        if dice.roll(2) == 0 {
+            pool = pool.in_flight(NonZeroU32::new(1 + dice.roll(3) as u32).unwrap());
+        }
+        if dice.roll(2) == 0 {
+            pool = pool.interval(dice.of(&[Duration::from_millis(3), secs(1), secs(30)]));
+        }
+        if dice.roll(2) == 0 && !gateways.is_empty() {
+            let at = dice.roll(gateways.len());
+            let gateway = gateways.swap_remove(at);
+            let user = if gateway == 2 { "rot".into() } else { format!("g{gateway}-{{session}}") };
+            let spec = format!("http://{user}:p{}@gw.test:1", dice.roll(2));
+            let gateway =
+                if gateway == 2 { Gateway::rotating(&spec) } else { Gateway::parse(&spec) }.unwrap();
+            let slots = NonZeroU32::new(1 + dice.roll(6) as u32).unwrap();
+            pool = pool.and(gateway.sessions(slots).lifetime(secs(90)));
+        }
+        pools.push(pool.country(dice.of(&["us", "de"])).weight(1 + dice.roll(3) as u32));
+    }
+    pools
+}
+
+fn sites(dice: &mut Dice) -> Sites {
+    let mut sites = Sites::default();
+    let order = dice.of(&[&["a", "b"][..], &["c"], &["d", "a", "nobody"], &[]]);
+    let site = crate::site::Site::order(order.iter().copied()).quiet(secs(5));
+    sites.insert(dice.of(&["0.test", "*.test", "*"]), site);
+    sites
+}
+
+#[test]
+fn whatever_is_reloaded_the_tables_agree_and_nothing_leaks() {
+    for round in 0..60 {
+        let mut dice = Dice(round);
+        let dice = &mut dice;
+        let pools = anything(dice);
+        let setup = Setup { exits: Vec::new(), pools, sites: sites(dice), ..config(1) };
+        let mut world = World::new(setup);
+        let mut out: Vec<Grant> = Vec::new();
+        for step in 0..1_500 {
+            match dice.roll(8) {
+                0..=2 => {
+                    let mut ask = ask(dice);
+                    if dice.roll(3) == 0 {
+                        ask = ask.country(dice.of(&["us", "de", "fr"]));
+                    }
+                    if ask.contradiction().is_none() {
+                        out.extend(world.at(&format!("{}.test", dice.roll(3)), &ask));
+                    }
+                }
+                3 | 4 if !out.is_empty() => {
+                    let grant = out.swap_remove(dice.roll(out.len()));
+                    let said = evidence(dice);
+                    world.report(&grant, said);
+                    world.end(&grant);
+                }
+                5 => {
+                    let (pools, sites) = (anything(dice), Arc::new(sites(dice)));
+                    if step % 3 == 0 {
+                        let total: usize = {
+                            let done = world.fleet.reload(world.now, pools, sites, RetryRules::default());
+                            let done = done.expect("there is room for four names");
+                            done.added + done.kept
+                        };
+                        assert_eq!(
+                            world.snapshot().exits.total as usize,
+                            total,
+                            "round {round}, step {step}"
+                        );
+                    }
+                }
+                _ => {
+                    world.pass(dice.of(&[Duration::ZERO, Duration::from_millis(10), secs(1), secs(40)]));
+                }
+            }
+            world.fleet.serve(world.now);
+            if step % 16 == 0 {
+                world.fleet.pool.check();
+            }
+        }
+        out.iter().for_each(|grant| world.end(grant));
+        world.fleet.pool.check();
+        let snapshot = world.snapshot();
+        assert_eq!((snapshot.in_flight, snapshot.exits_in_use), (0, 0), "round {round}");
+        assert!(world.fleet.pool.places() <= 200, "round {round}: {} places", world.fleet.pool.places());
+    }
 }
