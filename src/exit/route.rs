@@ -179,6 +179,11 @@ impl Route {
         self.to.way.tls.as_ref()
     }
 
+    /// The same way by another port, which is another exit's. The login is shared.
+    pub(super) fn at_port(&self, exit: ExitId, port: u16) -> Self {
+        Self::to(Way { exit, port, ..self.to.way.clone() }, self.reuse)
+    }
+
     /// The same way, with proxies that are known to be somebody's.
     pub(super) fn with_vendor(&self, vendor: Vendor) -> Self {
         Self::to(Way { vendor: Some(vendor), ..self.to.way.clone() }, self.reuse)
