@@ -131,7 +131,7 @@ impl Exit {
     /// Understood: `scheme://[user:password@]host[:port]`, `host:port`, `host:port:user:password`,
     /// `user:password:host:port` where only that reading has a dotted host, and `user:password@host:port`; names, IPv4, and
     /// IPv6 in brackets. The schemes are `http`, `https`, `socks5` (names are resolved here) and `socks5h` (names are
-    /// resolved at the exit), with the ports 80, 443 and 1080. Without a scheme it is http and the port must be given. In a
+    /// resolved at the exit), and `socks4` and `socks4a` likewise, with the ports 80, 443 and 1080. Without a scheme it is http and the port must be given. In a
     /// form with `@`, which is split at the last one, both parts of the login are percent-decoded; the colon list is taken
     /// as it stands. `local://192.0.2.7` is an own address, as by [`local`](Self::local): no proxy.
     ///

@@ -52,7 +52,7 @@ fn what_cannot_be_read_says_why_and_repeats_nothing() {
         ("203.0.113.7:8080::pass", "empty user name"),
         ("2001:db8::1:8080", "without brackets"),
         ("socks://203.0.113.7:1080", "means two protocols"),
-        ("socks4://203.0.113.7:1080", "the scheme socks4, which is not spoken here"),
+        ("socks4://user:secret@203.0.113.7:1080", "SOCKS4 has a user id alone"),
         ("http:user:secret@proxy.test:8080", "without `://`"),
         ("http://u:p@http://proxy.test:8080", "two schemes"),
         ("http://user:pa%0d%0asecret@proxy.test:8080", "control character"),
@@ -61,7 +61,7 @@ fn what_cannot_be_read_says_why_and_repeats_nothing() {
         ("203.0.113.7:0", "not 1 to 65535"),
         ("203.0.113.7:99999", "not 1 to 65535"),
         ("http://203.0.113.7:80/path", "a path behind its port"),
-        ("sock5h://203.0.113.7:1080", "socks5h or socks5"),
+        ("sock5h://203.0.113.7:1080", "the scheme sock5h, which is not spoken here"),
         ("203.0.113.7:", "no port behind its colon"),
         ("999.0.113.7:80", "no usable host"),
         ("http://user:secret@pröxy.test:80", "a host that is not ASCII"),
@@ -129,7 +129,7 @@ fn a_gateway_is_checked_when_it_is_read() {
         ("http://{session}.gw.test:1", "no usable host"),
         ("http://u-{session}-cc-{country}:secret@gw.test:1", "a placeholder that is not {session}"),
         ("http://u-{sesion}:secret@gw.test:1", "a placeholder that is not {session}"),
-        ("socks4://u-{session}:secret@gw.test:1", "not spoken here"),
+        ("socks4://u-{session}:secret@gw.test:1", "SOCKS4 has a user id alone"),
     ] {
         let error = Gateway::parse(template).unwrap_err().to_string();
         assert!(error.contains(why) && !error.contains("secret"), "{template}: {error}");
@@ -199,16 +199,18 @@ fn a_scheme_says_how_the_exit_is_spoken_to() {
         ("SOCKS5://gw.test", Via::Socks5, 1080),
         ("socks5h://u:p@[2001:db8::5]", Via::Socks5h, 1080),
         ("socks5://203.0.113.7:1081:user:pass", Via::Socks5, 1081),
+        ("socks4://gw.test", Via::Socks4, 1080),
+        ("SOCKS4a://user@gw.test:7", Via::Socks4a, 7),
         ("gw.test:7", Via::Http, 7),
     ] {
         let exit = Exit::parse(spec).unwrap();
         assert_eq!((exit.route().via(), exit.route().port()), (via, port), "{spec}");
     }
-    let ids = ["http", "https", "socks5", "socks5h"]
+    let ids = ["http", "https", "socks5", "socks5h", "socks4", "socks4a"]
         .map(|scheme| Exit::parse(&format!("{scheme}://gw.test:1")).unwrap().id());
     assert_eq!(
         ids.iter().collect::<std::collections::HashSet<_>>().len(),
-        4,
+        6,
         "another protocol is another exit"
     );
 }

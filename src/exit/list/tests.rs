@@ -188,7 +188,7 @@ fn te_038_an_unknown_scheme_fails_and_is_named() {
         let exit = Exit::parse(&format!("{scheme}://S3CRET:S3CRET@gw.test:1")).unwrap();
         assert_eq!(exit.route().via().scheme(), read);
     }
-    for scheme in ["socks", "httpx", "ftp", "quic"] {
+    for scheme in ["socks", "httpx", "ftp", "quic", "sock5h", "http3"] {
         let error = ExitList::parse(&format!("{scheme}://S3CRET:S3CRET@gw.test:1")).unwrap_err();
         let told = format!("{error} {error:?}");
         assert!(told.contains(&format!("has the scheme {scheme}, which ")), "{told}");

@@ -15,7 +15,7 @@ use address::{Address, host_name, ports};
 use std::net::IpAddr;
 
 const FORMS: &str = "write host:port, host:port:user:password or scheme://user:password@host:port, the scheme http, https, \
-                     socks5h or socks5";
+                     socks5h, socks5, socks4a or socks4";
 
 fn bad(what: &'static str, cure: &'static str) -> ConfigError {
     ConfigError::new("proxy spec", what, cure)
@@ -113,24 +113,26 @@ fn scheme(spec: &str) -> Result<(Option<Via>, &str), ConfigError> {
         "socks" => {
             return Err(bad("has the scheme socks, which means two protocols", "write socks5h://host:port"));
         }
-        "socks4" | "socks4a" => {
-            return Err(unspoken(scheme, "use the proxy's socks5h:// or http:// endpoint"));
-        }
-        _ => return Err(unspoken(scheme, FORMS)),
+        "socks4" => Via::Socks4,
+        "socks4a" => Via::Socks4a,
+        _ => return Err(unspoken(scheme)),
     };
     Ok((Some(via), rest))
 }
 
-/// Names the scheme if it can be nothing else: a short word. What is longer may be a piece of a login.
-fn unspoken(scheme: &str, cure: &'static str) -> ConfigError {
+/// Names the scheme if it can be nothing else: a short word, or a slip of one that is known. What is longer, or mixes letters
+/// and digits, may be a piece of a login.
+fn unspoken(scheme: &str) -> ConfigError {
+    let scheme = scheme.to_ascii_lowercase();
     let word = scheme.trim_end_matches(|c: char| c.is_ascii_digit());
-    let letters = word.strip_suffix("4a").unwrap_or(word);
-    let short = (1..=8).contains(&scheme.len()) && scheme.len() - word.len() <= 2;
-    if short && !letters.is_empty() && letters.bytes().all(|b| b.is_ascii_alphabetic()) {
-        let what = format!("has the scheme {}, which is not spoken here", scheme.to_ascii_lowercase());
-        return ConfigError::new("proxy spec", what, cure);
+    let plain =
+        !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphabetic()) && scheme.len() - word.len() <= 2;
+    let slip = scheme.starts_with("sock") && scheme.bytes().all(|b| b.is_ascii_alphanumeric());
+    if scheme.len() <= 8 && (plain || slip) {
+        let what = format!("has the scheme {scheme}, which is not spoken here");
+        return ConfigError::new("proxy spec", what, FORMS);
     }
-    bad("has a scheme that is not spoken here", cure)
+    bad("has a scheme that is not spoken here", FORMS)
 }
 
 /// The address of this machine behind `local://`.
