@@ -90,11 +90,11 @@ fn colon_list(list: &str) -> Result<(Login, Address<'_>), ConfigError> {
         return Err(bad("has a user name but no password", "write host:port:user: for an empty password"));
     };
     let last = list.rfind(':').unwrap_or(0);
-    let cut = list[..last].rfind(if list[..last].ends_with(']') { ":[" } else { ":" }).unwrap_or(0);
-    let back = Address::of(&list[cut + 1..]).ok().filter(Address::is_plain);
+    let cut = list[..last].rfind(if list[..last].ends_with(']') { ":[" } else { ":" });
+    let back = cut.and_then(|cut| Some((cut, Address::of(&list[cut + 1..]).ok().filter(Address::is_plain)?)));
     match (front, back) {
         (Ok(front), Some(_)) if looks_like_host(front.host) => Err(two_ways()),
-        (_, Some(back)) => {
+        (_, Some((cut, back))) => {
             let login = &list[..cut];
             let (user, password) = login.split_once(':').unwrap_or((login, ""));
             Ok((Some((user.to_owned(), password.to_owned())), back))
