@@ -9,7 +9,7 @@ use std::process::Command;
 use tower::{Layer as _, ServiceExt as _};
 use tower_egress::exit::ProxyTls;
 use tower_egress::lab::Lab;
-use tower_egress::{Body, EgressLayer, Exit, ExitClient, ExitList, LeaseRequest, Scheduler};
+use tower_egress::{Body, EgressLayer, Exit, ExitClient, ExitList, LeaseRequest, Scheduler, Served};
 
 /// Set in the process that has the environment's proxies.
 const INSIDE: &str = "EGRESS_TEST_HAS_PROXIES";
@@ -39,7 +39,7 @@ fn with_proxies(test: &str) -> bool {
         inside.env(name, &proxy);
     }
     for name in ["NO_PROXY", "no_proxy"] {
-        inside.env(name, "*,127.0.0.0/8,10.0.0.0/8,example.test,shop.test");
+        inside.env(name, "*,127.0.0.0/8,10.0.0.0/8,example.test,shop.test,bar,bar.test");
     }
     let output = inside.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
@@ -80,6 +80,35 @@ fn te_052_the_environments_proxies_are_neither_asked_nor_obeyed() {
             Scheduler::builder().build().is_err(),
             "nor does a proxy of the environment fill an empty pool"
         );
+    });
+}
+
+/// The case asks how entries of a bypass list are matched. There is no such list, and no option for one: a list of names that
+/// go direct is a way to forget one. An own address is an exit, for the pool or the site that is given it. So nothing matches,
+/// whatever the environment says, an exact name and one of this machine included.
+#[test]
+fn te_124_there_is_no_bypass_list_so_nothing_goes_direct() {
+    if !with_proxies("te_124_there_is_no_bypass_list_so_nothing_goes_direct") {
+        return;
+    }
+    let hosts = ["foobar", "xbar.test", "a.bar.test", "bar.test", "localhost"];
+    runtime().block_on(async {
+        let sites = hosts.iter().fold(Lab::builder(), |lab, host| lab.site(*host));
+        let lab = sites.fine(2).start().await.unwrap();
+        let scheduler = Scheduler::builder().exits(lab.exits()).build().unwrap();
+        let client = ExitClient::builder().build().unwrap();
+        let stack = EgressLayer::new(&scheduler).default_lease(LeaseRequest::per_request()).layer(client);
+        let by_address = lab.direct_url("/p");
+        let by_name = hosts.iter().map(|host| format!("http://{host}/p"));
+        for url in by_name.chain([by_address]) {
+            let request = Request::get(&url).body(Body::empty()).unwrap();
+            let response = stack.clone().oneshot(request).await.unwrap();
+            assert_eq!(response.status(), 200, "{url}");
+            let exit = response.extensions().get::<Served>().unwrap().exit();
+            assert!(lab.exits().iter().any(|known| known.id() == exit), "{url}");
+        }
+        let seen = lab.origin().seen();
+        assert!(seen.len() >= 2 && seen.iter().all(|seen| lab.exit_at(seen.peer()).is_some()));
     });
 }
 

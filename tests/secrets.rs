@@ -17,7 +17,8 @@ use tower_egress::exit::{Credential, ProxyTls};
 use tower_egress::lab::{Behaviour, Lab, Reply};
 use tower_egress::verdict::RetryRules;
 use tower_egress::{
-    Body, EgressLayer, Exit, ExitClient, ExitList, Gateway, LeaseHandle, LeaseRequest, Scheduler, Served,
+    Body, EgressLayer, Exit, ExitClient, ExitList, Gateway, LeaseHandle, LeaseRequest, Pool, Scheduler,
+    Served,
 };
 
 const USER: &str = "TOKENUSER";
@@ -200,6 +201,11 @@ fn te_017_te_101_what_cannot_be_read_is_not_repeated() {
         "proxy.test:80:TOKENUSER",
         "http:TOKENUSER:S3CRET@proxy.test:1",
         "http://TOKENUSER S3CRET@proxy.test:1",
+        "203.0.113.7:8080@TOKENUSER:S3CRET",
+        "proxy.test:80|TOKENUSER|S3CRET",
+        "proxy.test:80:TOKENUSER:S3CRET@x",
+        "PROXY TOKENUSER:S3CRET@proxy.test:1",
+        "local://TOKENUSER:S3CRET@192.0.2.7",
         "http://TOKENUSER:S3CRET-{session}@proxy.test:1",
     ] {
         assert_silent(&whole(&Exit::parse(spec).expect_err(spec)), spec);
@@ -214,12 +220,27 @@ fn te_017_te_101_what_cannot_be_read_is_not_repeated() {
         let error = Credential::new(user, password).expect_err(user);
         assert_silent(&whole(&error), "a login");
     }
-    let twice = ExitList::parse("TOKENUSER:S3CRET@gw.test:1\nTOKENUSER:S3CRET2@gw.test:1").unwrap_err();
-    assert_silent(&whole(&twice), "two passwords");
+    let twice = ExitList::parse("TOKENUSER:S3CRET@gw.test:1\nTOKENUSER:S3CRET2@gw.test:1").unwrap();
+    assert_silent(&whole(&twice.skipped()[0]), "two passwords");
+    assert_silent(&format!("{twice:?} {twice:#?}"), "the list that skipped one");
     let (one, two) = ("http://TOKENUSER:S3CRET@gw.test:1", "http://TOKENUSER:S3CRET2@gw.test:1");
     let apart = [one, two].map(|spec| ExitList::parse(spec).unwrap());
     let [one, two] = apart;
     assert_silent(&whole(&Scheduler::builder().exits(one).exits(two).build().unwrap_err()), "two lists");
+}
+
+#[test]
+fn lines_that_a_scheduler_does_without_are_logged_without_their_login() {
+    let log = listen();
+    let list = || ExitList::parse("203.0.113.7:8080\nTOKENUSER:S3CRET@\nTOKENUSER S3CRET\n").unwrap();
+    let pool = Pool::new("dc", list()).and(ExitList::parse("203.0.113.8:8080").unwrap());
+    let _builder = Scheduler::builder().exits(list()).pool(pool);
+    let logged = log.text();
+    let told =
+        "lines of a list could not be read, and name no exit lines=2 first=line 2: proxy spec has no host";
+    assert_eq!(logged.matches(told).count(), 2, "{logged}");
+    assert!(logged.contains("WARN"), "{logged}");
+    assert_silent(&logged, "the log");
 }
 
 /// `Debug` and `Debug` with `#`.

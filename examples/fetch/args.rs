@@ -2,7 +2,7 @@
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tower_egress::exit;
 
 /// Fetches pages through a pool of proxy exits, and never without one.
@@ -17,7 +17,9 @@ use tower_egress::exit;
 #[derive(Parser, Clone, Debug)]
 #[command(name = "fetch", disable_version_flag = true)]
 pub(crate) struct Args {
-    /// Exits, one proxy spec a line: host:port, host:port:user:password or scheme://user:password@host:port (http, https, socks5h, socks5)
+    /// Exits, one proxy spec a line: host:port, host:port:user:password or scheme://user:password@host:port (http, https,
+    /// socks5h, socks5, socks4a, socks4); host:1000-1999 is an exit for each port, local://ADDRESS one of this machine. `-`
+    /// reads standard input. Lines that cannot be read are told and left out
     #[arg(long, value_name = "FILE", help_heading = "What to fetch")]
     pub(crate) proxies: Option<PathBuf>,
 
@@ -119,6 +121,11 @@ impl Args {
         if args.is_lab() && !(args.urls.is_none() && args.url.is_empty()) {
             let what = "URLs need a way out: --proxies FILE, or --gateway URL";
             Self::command().error(ErrorKind::MissingRequiredArgument, what).exit();
+        }
+        let is_stdin = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
+        if is_stdin(&args.proxies) && is_stdin(&args.urls) {
+            let what = "--proxies and --urls cannot both read standard input";
+            Self::command().error(ErrorKind::ArgumentConflict, what).exit();
         }
         args
     }

@@ -5,6 +5,7 @@ use crate::args::Args;
 use http::Uri;
 use std::io::Read as _;
 use std::path::Path;
+use tower_egress::ExitList;
 
 /// The pages to fetch, by command line and file.
 pub(crate) fn urls(args: &Args) -> Result<Vec<Uri>, BadInput> {
@@ -30,6 +31,25 @@ pub(crate) fn urls(args: &Args) -> Result<Vec<Uri>, BadInput> {
         return Err(BadInput("no URL to fetch; name some, or a file of them with --urls".into()));
     }
     Ok(urls)
+}
+
+/// The exits of a file, `-` for standard input. What of it is left out is told.
+pub(crate) fn exits(path: &Path) -> Result<ExitList, BadInput> {
+    let stdin = path == Path::new("-");
+    let list = if stdin { ExitList::from_reader(std::io::stdin()) } else { ExitList::from_path(path) };
+    let place = if stdin { "standard input: " } else { "" };
+    let list = list.map_err(|error| BadInput(format!("{place}{error}")))?;
+    for error in list.skipped() {
+        eprintln!("fetch: left out: {place}{error}");
+    }
+    let more = list.skipped_total() - list.skipped().len();
+    if more > 0 {
+        eprintln!("fetch: left out: {more} more lines");
+    }
+    if let Some(first) = list.repeated().first() {
+        eprintln!("fetch: counted once: {place}{first}; lines of this kind: {}", list.repeated_total());
+    }
+    Ok(list)
 }
 
 /// A file as text; `-` is standard input.

@@ -9,7 +9,7 @@
 //!
 //! With `--via https`, `socks5h` or `socks5` these exits are such proxies. With `--lab-gateway` it goes through a gateway's
 //! sessions instead. With `--failures` it lets things fail in the lab, and
-//! shows what each costs and how it heals. With `--proxies FILE` or `--gateway URL`, and URLs, it fetches for real and writes
+//! shows what each costs and how it heals. With `--proxies FILE` (`-` is standard input) or `--gateway URL`, and URLs, it fetches for real and writes
 //! one JSON line a page. `--help` tells the rest.
 
 mod args;

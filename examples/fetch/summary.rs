@@ -2,12 +2,16 @@
 
 use crate::crawl::Crawl;
 use crate::world::World;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 use tower_egress::outcome::OutcomeCounts;
 use tower_egress::scheduler::Snapshot;
-use tower_egress::{ExitId, Gateway};
+use tower_egress::{Exit, ExitId, Gateway};
+
+/// Pairs and exits that are told.
+const HOTTEST: usize = 5;
+const BUSIEST: usize = 3;
 
 pub(crate) fn print(world: &World, crawl: &Crawl, took: Duration) {
     let now = world.scheduler.snapshot();
@@ -37,9 +41,10 @@ pub(crate) fn print(world: &World, crawl: &Crawl, took: Duration) {
     }
     row("exits", format!("{}, of them {} dead", now.exits.total, now.exits.dead));
     gateways(world);
-    hottest(world, &now);
+    let names = Names::new(world, &now);
+    hottest(&now, &names);
     row("refused leases", refusals(&now));
-    billed(&now, crawl.bytes);
+    billed(&now, &names, crawl.bytes);
     if let Some(lab) = &world.lab {
         let peers = lab.origin().peers();
         let is_exit = |peer: &IpAddr| lab.exit_at(*peer).is_some() || lab.gateway_at(*peer).is_some();
@@ -53,13 +58,35 @@ pub(crate) fn print(world: &World, crawl: &Crawl, took: Duration) {
 }
 
 /// What crossed the wire, as most providers bill it, and through which exits most of it went.
-fn billed(now: &Snapshot, bodies: u64) {
+fn billed(now: &Snapshot, names: &Names, bodies: u64) {
     let (sent, received) = (now.wire.sent, now.wire.received);
     let all = now.wire.total();
     row("bytes billed", format!("{all} ({sent} sent, {received} received), {bodies} of them bodies"));
-    for (at, exit) in now.busiest.iter().take(3).enumerate() {
+    for (at, exit) in now.busiest.iter().take(BUSIEST).enumerate() {
         let name = if at == 0 { "most through" } else { "" };
-        row(name, format!("{} {} ({:.0} %)", exit.exit, exit.wire.total(), 100.0 * exit.share));
+        let (id, bytes) = (exit.exit, exit.wire.total());
+        row(name, format!("{id} ({}) {bytes} ({:.0} %)", names.of(id), 100.0 * exit.share));
+    }
+}
+
+/// Where the exits are that are told.
+struct Names(HashMap<ExitId, String>);
+
+impl Names {
+    fn new(world: &World, now: &Snapshot) -> Self {
+        let hottest = now.hottest.iter().take(HOTTEST).map(|pair| pair.exit);
+        let told: HashSet<_> =
+            hottest.chain(now.busiest.iter().take(BUSIEST).map(|exit| exit.exit)).collect();
+        let name = |exit: Exit| {
+            let (host, port) = (exit.route().host(), exit.route().port());
+            let line = world.exits.line_of(exit.id()).map(|line| format!(", line {line}"));
+            (exit.id(), format!("{host}:{port}{}", line.unwrap_or_default()))
+        };
+        Self(world.exits.iter().filter(|exit| told.contains(&exit.id())).map(name).collect())
+    }
+
+    fn of(&self, exit: ExitId) -> &str {
+        self.0.get(&exit).map_or("a gateway's", String::as_str)
     }
 }
 
@@ -95,14 +122,9 @@ fn address(gateway: &Gateway) -> String {
     format!("{}:{}", gateway.host(), gateway.port())
 }
 
-fn hottest(world: &World, now: &Snapshot) {
-    let addresses: HashMap<ExitId, String> = world
-        .exits
-        .iter()
-        .map(|exit| (exit.id(), format!("{}:{}", exit.route().host(), exit.route().port())))
-        .collect();
-    for (at, pair) in now.hottest.iter().take(5).enumerate() {
-        let address = addresses.get(&pair.exit).map_or("a gateway's", String::as_str);
+fn hottest(now: &Snapshot, names: &Names) {
+    for (at, pair) in now.hottest.iter().take(HOTTEST).enumerate() {
+        let address = names.of(pair.exit);
         let rest = match pair.cooling.as_secs() {
             0 => String::new(),
             seconds => format!(", rests {seconds} s more"),

@@ -49,7 +49,7 @@ impl World {
         }
         let urls = input::urls(args)?;
         let exits = match &args.proxies {
-            Some(path) => ExitList::from_path(path)?,
+            Some(path) => input::exits(path)?,
             None => ExitList::default(),
         };
         let gateways = gateways(&args.gateway, args)?;

@@ -87,7 +87,7 @@ impl ExitClientBuilder {
         self
     }
 
-    /// Looks names up: those of exits, and those of origins for `socks5://` and own addresses alone. Default: the system's
+    /// Looks names up: those of exits, and those of origins for `socks5://`, `socks4://` and own addresses alone. Default: the system's
     /// resolver.
     #[must_use]
     pub fn resolver(mut self, resolver: impl Resolve + 'static) -> Self {

@@ -26,6 +26,7 @@
 //! | `http://`, `https://` | absolute-form, each with the exit's login; a tunnel with [`tunnel_http`](ExitClientBuilder::tunnel_http) | CONNECT, TLS to the origin inside | at the exit |
 //! | `socks5h://` | a tunnel | a tunnel, TLS to the origin inside | at the exit |
 //! | `socks5://` | the same | the same | here |
+//! | `socks4a://`, `socks4://` | the same, over IPv4 alone | the same | at the exit, here |
 //! | [`Exit::local`](crate::Exit::local) | a connection from that address | the same, with TLS | here |
 //!
 //! In a tunnel neither side sees what is the other's: the login never enters it, and the exit sees no request. TLS to an

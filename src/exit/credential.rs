@@ -49,24 +49,21 @@ impl Credential {
         Ok(Self::from_parts(user, password, Some(basic)))
     }
 
-    /// A login for SOCKS5 (RFC 1929). A colon may stand in the user name; an empty password is sent as one of no bytes.
+    /// A login for SOCKS5 (RFC 1929). A colon may stand in the user name; an empty password is sent as one of no bytes. For
+    /// SOCKS4 it must be empty: the user name is all that is sent.
     ///
     /// # Errors
     /// A user name of no bytes, and more than 255 in either part. Control characters are refused, as everywhere.
     pub fn socks(user: &str, password: &str) -> Result<Self, ConfigError> {
         no_control(user, password)?;
         if user.is_empty() {
-            let cure = "SOCKS5 has no login without one: give it, or leave the login out";
+            let cure = "SOCKS has no login without one: give it, or leave the login out";
             return Err(ConfigError::new("user name", "is empty", cure));
         }
         for (field, part) in [("user name", user), ("password", password)] {
             if part.len() > SOCKS_MOST {
                 let what = format!("has {} bytes", part.len());
-                return Err(ConfigError::new(
-                    field,
-                    what,
-                    "SOCKS5 carries at most 255; use an HTTP endpoint",
-                ));
+                return Err(ConfigError::new(field, what, "SOCKS carries at most 255; use an HTTP endpoint"));
             }
         }
         Ok(Self::from_parts(user, password, None))
@@ -78,7 +75,14 @@ impl Credential {
 
     /// As the protocol takes it.
     pub(super) fn of(via: Via, user: &str, password: &str) -> Result<Self, ConfigError> {
-        if via.is_socks() { Self::socks(user, password) } else { Self::new(user, password) }
+        match via {
+            Via::Socks4 | Via::Socks4a if !password.is_empty() => {
+                let cure = "SOCKS4 has a user id alone: leave the password out, or use the proxy's socks5h:// endpoint";
+                Err(ConfigError::new("password", "cannot be sent", cure))
+            }
+            via if via.is_socks() => Self::socks(user, password),
+            _ => Self::new(user, password),
+        }
     }
 
     /// The user name; with gateways it often holds the session token, so treat it as a secret.

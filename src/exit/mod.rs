@@ -31,7 +31,7 @@ pub use credential::Credential;
 pub use gateway::Gateway;
 #[cfg_attr(not(feature = "client"), expect(unused_imports, reason = "the client keeps connections"))]
 pub(crate) use keepers::Keeper;
-pub use list::ExitList;
+pub use list::{ExitList, Exits};
 pub(crate) use pool::Terms;
 pub use pool::{Pool, Source};
 #[cfg(feature = "client")]
@@ -128,25 +128,18 @@ pub struct Exit {
 impl Exit {
     /// Reads one proxy spec.
     ///
-    /// Understood: `scheme://[user:password@]host[:port]`, `host:port`, `host:port:user:password` and
-    /// `user:password@host:port`; names, IPv4, and IPv6 in brackets. The schemes are `http`, `https`, `socks5` (names are
-    /// resolved here) and `socks5h` (names are resolved at the exit), with the ports 80, 443 and 1080. Without a scheme it
-    /// is http and the port must be given. In a form with `@` both parts of the login are percent-decoded; the colon list
-    /// is taken as it stands.
+    /// Understood: `scheme://[user:password@]host[:port]`, `host:port`, `host:port:user:password`,
+    /// `user:password:host:port` where only that reading has a dotted host, and `user:password@host:port`; names, IPv4, and
+    /// IPv6 in brackets. The schemes are `http`, `https`, `socks5` (names are resolved here) and `socks5h` (names are
+    /// resolved at the exit), and `socks4` and `socks4a` likewise, with the ports 80, 443 and 1080. Without a scheme it is http and the port must be given. In a
+    /// form with `@`, which is split at the last one, both parts of the login are percent-decoded; the colon list is taken
+    /// as it stands. `local://192.0.2.7` is an own address, as by [`local`](Self::local): no proxy.
     ///
     /// # Errors
-    /// [`ConfigError`] says what is wrong and how to write it. It never repeats the spec, which holds the password.
+    /// [`ConfigError`] says what is wrong and how to write it. It never repeats the spec, which holds the password. What
+    /// can be read in two ways is refused: the wrong one sends a password to DNS as a host's name.
     pub fn parse(spec: &str) -> Result<Self, ConfigError> {
-        let exit = spec::parse(spec)?;
-        let login = exit.route().credential().map_or(["", ""], |login| [login.user(), login.password()]);
-        if login.iter().any(|part| part.contains(gateway::SESSION)) {
-            return Err(ConfigError::new(
-                "proxy spec",
-                "holds {session}, so it is the template of a gateway",
-                "give it to Builder::gateway by Gateway::parse",
-            ));
-        }
-        Ok(exit)
+        spec::exit(spec)
     }
 
     /// An address of this machine as an exit: requests leave from it without a proxy. The only way not to use one.
@@ -178,6 +171,20 @@ impl Exit {
         #[cfg(feature = "client")]
         let session = session.with_tls_of(&of.route);
         Self { route: session }
+    }
+
+    /// The same proxy and login at another port, which is another exit.
+    fn at_port(&self, port: u16) -> Self {
+        if port == self.route.port() {
+            return self.clone();
+        }
+        Self { route: self.route.at_port(self.id_at(port), port) }
+    }
+
+    /// The name that it would have at another port; its own, if the port is its own.
+    fn id_at(&self, port: u16) -> ExitId {
+        let route = &self.route;
+        ExitId::of(route.via(), route.host(), port, route.credential().map_or("", Credential::user), None)
     }
 
     /// Sets how TLS to the proxy works, if it is an `https://` one.

@@ -108,7 +108,7 @@ impl Pool {
     #[must_use]
     pub fn and(mut self, source: impl Into<Source>) -> Self {
         match source.into() {
-            Source::List(list) => self.exits.extend(list),
+            Source::List(list) => self.exits.append(list),
             Source::Gateway(gateway) => self.gateways.push(gateway),
         }
         self

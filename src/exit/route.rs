@@ -20,13 +20,17 @@ pub enum Via {
     Socks5,
     /// A SOCKS5 proxy that is given names, which are resolved at the exit.
     Socks5h,
-    /// No proxy: an address of this machine, from which the origin is connected. From [`Exit::local`](super::Exit::local)
-    /// alone. The origin's name is resolved here.
+    /// A SOCKS4 proxy: it is given addresses of IPv4, resolved here, and a user id, but no password.
+    Socks4,
+    /// A SOCKS4a proxy: the same with names, which are resolved at the exit.
+    Socks4a,
+    /// No proxy: an address of this machine, from which the origin is connected. From [`Exit::local`](super::Exit::local), or
+    /// `local://` in a list. The origin's name is resolved here.
     Local,
 }
 
 impl Via {
-    /// The scheme of a proxy spec; `local` for an own address, which has no spec.
+    /// The scheme of a proxy spec; `local` for an own address.
     #[must_use]
     pub const fn scheme(self) -> &'static str {
         match self {
@@ -34,6 +38,8 @@ impl Via {
             Self::Https => "https",
             Self::Socks5 => "socks5",
             Self::Socks5h => "socks5h",
+            Self::Socks4 => "socks4",
+            Self::Socks4a => "socks4a",
             Self::Local => "local",
         }
     }
@@ -44,7 +50,7 @@ impl Via {
         match self {
             Self::Http => 80,
             Self::Https => 443,
-            Self::Socks5 | Self::Socks5h => 1080,
+            Self::Socks5 | Self::Socks5h | Self::Socks4 | Self::Socks4a => 1080,
             Self::Local => 0,
         }
     }
@@ -52,7 +58,7 @@ impl Via {
     /// Whether it speaks SOCKS.
     #[must_use]
     pub const fn is_socks(self) -> bool {
-        matches!(self, Self::Socks5 | Self::Socks5h)
+        matches!(self, Self::Socks5 | Self::Socks5h | Self::Socks4 | Self::Socks4a)
     }
 
     /// Whether a plain `http://` request is put to the proxy itself, in absolute-form. Otherwise everything goes through a
@@ -177,6 +183,11 @@ impl Route {
     #[cfg(feature = "client")]
     pub(crate) fn tls(&self) -> Option<&super::ProxyTls> {
         self.to.way.tls.as_ref()
+    }
+
+    /// The same way by another port, which is another exit's. The login is shared.
+    pub(super) fn at_port(&self, exit: ExitId, port: u16) -> Self {
+        Self::to(Way { exit, port, ..self.to.way.clone() }, self.reuse)
     }
 
     /// The same way, with proxies that are known to be somebody's.

@@ -44,7 +44,7 @@ fn what_cannot_be_read_says_why_and_repeats_nothing() {
     for (spec, why) in [
         ("", "is empty"),
         ("proxy.test", "has no port"),
-        ("//proxy.test:1", "no usable host"),
+        ("//proxy.test:1", "no scheme before its slashes"),
         ("http://user:pa#ss@proxy", "has no port after a login"),
         ("10.0.0.1:8080:10.0.0.2:9090", "can be read in two ways"),
         ("203.0.113.7:8080@user:pass", "halves in the wrong order"),
@@ -52,8 +52,8 @@ fn what_cannot_be_read_says_why_and_repeats_nothing() {
         ("203.0.113.7:8080::pass", "empty user name"),
         ("2001:db8::1:8080", "without brackets"),
         ("socks://203.0.113.7:1080", "means two protocols"),
-        ("socks4://203.0.113.7:1080", "does not dial"),
-        ("http:user:secret@proxy.test:8080", "without `//`"),
+        ("socks4://user:secret@203.0.113.7:1080", "SOCKS4 has a user id alone"),
+        ("http:user:secret@proxy.test:8080", "without `://`"),
         ("http://u:p@http://proxy.test:8080", "two schemes"),
         ("http://user:pa%0d%0asecret@proxy.test:8080", "control character"),
         ("http://us%3Aer:secret@proxy.test:8080", "colon"),
@@ -61,10 +61,10 @@ fn what_cannot_be_read_says_why_and_repeats_nothing() {
         ("203.0.113.7:0", "not 1 to 65535"),
         ("203.0.113.7:99999", "not 1 to 65535"),
         ("http://203.0.113.7:80/path", "a path behind its port"),
-        ("sock5h://203.0.113.7:1080", "socks5h or socks5"),
-        ("203.0.113.7:", "not 1 to 65535"),
+        ("sock5h://203.0.113.7:1080", "the scheme sock5h, which is not spoken here"),
+        ("203.0.113.7:", "no port behind its colon"),
         ("999.0.113.7:80", "no usable host"),
-        ("http://user:secret@pröxy.test:80", "no usable host"),
+        ("http://user:secret@pröxy.test:80", "a host that is not ASCII"),
         ("user secret proxy.test:80", "white space"),
         ("[::1:80", "`[` without `]`"),
         ("proxy.test:80:user-{session}:secret", "the template of a gateway"),
@@ -81,17 +81,17 @@ fn a_list_skips_what_is_no_spec_and_counts_an_exit_once() {
     let text = "\u{feff}# ours\r\n\r\n203.0.113.7:8080\t\r\n; old\n// older\n\"203.0.113.8:8080\",\n\
                 203.0.113.7:8080   # Frankfurt\nproxy.test:1:user:pa#ss";
     let list = ExitList::parse(text).unwrap();
-    let read: Vec<_> = list.iter().map(|exit| (exit.route().host(), exit.route().port())).collect();
-    assert_eq!(read, [("203.0.113.7", 8080), ("203.0.113.8", 8080), ("proxy.test", 1)]);
+    let read: Vec<_> = list.iter().map(|exit| exit.route().url()).collect();
+    assert_eq!(read, ["http://203.0.113.7:8080", "http://203.0.113.8:8080", "http://proxy.test:1"]);
     assert_eq!(list.iter().last().unwrap().route().credential().unwrap().password(), "pa#ss");
 }
 
 #[test]
 fn a_bad_list_names_its_line() {
-    let error = ExitList::parse("203.0.113.7:8080\n\nuser:secret@\n").unwrap_err();
+    let error = ExitList::parse("# ours\n\nuser:secret@\n").unwrap_err();
     assert_eq!(error.line(), Some(3));
     assert!(error.to_string().starts_with("line 3: proxy spec "), "{error}");
-    let twice = ExitList::parse("u:one@gw.test:1\nu:two@gw.test:1").unwrap_err();
+    let twice = ExitList::parse("u:one@gw.test:1\nu:two@gw.test:1").unwrap().whole().unwrap_err();
     assert!(
         twice.to_string().contains("line 2: ") && twice.to_string().contains("line 1 with another password")
     );
@@ -129,7 +129,7 @@ fn a_gateway_is_checked_when_it_is_read() {
         ("http://{session}.gw.test:1", "no usable host"),
         ("http://u-{session}-cc-{country}:secret@gw.test:1", "a placeholder that is not {session}"),
         ("http://u-{sesion}:secret@gw.test:1", "a placeholder that is not {session}"),
-        ("socks4://u-{session}:secret@gw.test:1", "does not dial"),
+        ("socks4://u-{session}:secret@gw.test:1", "SOCKS4 has a user id alone"),
     ] {
         let error = Gateway::parse(template).unwrap_err().to_string();
         assert!(error.contains(why) && !error.contains("secret"), "{template}: {error}");
@@ -199,16 +199,18 @@ fn a_scheme_says_how_the_exit_is_spoken_to() {
         ("SOCKS5://gw.test", Via::Socks5, 1080),
         ("socks5h://u:p@[2001:db8::5]", Via::Socks5h, 1080),
         ("socks5://203.0.113.7:1081:user:pass", Via::Socks5, 1081),
+        ("socks4://gw.test", Via::Socks4, 1080),
+        ("SOCKS4a://user@gw.test:7", Via::Socks4a, 7),
         ("gw.test:7", Via::Http, 7),
     ] {
         let exit = Exit::parse(spec).unwrap();
         assert_eq!((exit.route().via(), exit.route().port()), (via, port), "{spec}");
     }
-    let ids = ["http", "https", "socks5", "socks5h"]
+    let ids = ["http", "https", "socks5", "socks5h", "socks4", "socks4a"]
         .map(|scheme| Exit::parse(&format!("{scheme}://gw.test:1")).unwrap().id());
     assert_eq!(
         ids.iter().collect::<std::collections::HashSet<_>>().len(),
-        4,
+        6,
         "another protocol is another exit"
     );
 }
@@ -222,7 +224,7 @@ fn an_own_address_is_an_exit_without_a_proxy() {
         assert!(route.credential().is_none());
     }
     assert_eq!(Exit::parse("127.0.0.1:1").unwrap().route().local(), None);
-    assert!(Exit::parse("local://192.0.2.7:1").is_err(), "a list cannot name one");
+    assert!(Exit::parse("local://192.0.2.7:1").is_err(), "it has no port");
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub enum Phase {
     ExitTls,
     /// Asking the exit for a tunnel, by CONNECT or SOCKS.
     Tunnel,
-    /// Resolving the origin's name here: only for `socks5://` and an own address.
+    /// Resolving the origin's name here: only for `socks5://`, `socks4://` and an own address.
     OriginDns,
     /// Connecting to the origin from an own address.
     OriginTcp,
@@ -53,15 +53,16 @@ impl fmt::Display for Phase {
     }
 }
 
-/// How a SOCKS5 proxy refused a tunnel. Its reply says nothing more.
+/// How a SOCKS proxy refused a tunnel. Its reply says nothing more.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum SocksRefusal {
     /// It accepts none of the ways to log in that were offered (RFC 1928, 3); the byte that it answered, 0xff by the RFC.
     Method(u8),
-    /// It refused user name and password (RFC 1929, 2), with this status.
+    /// It refused user name and password (RFC 1929, 2), with this status; of SOCKS4 the user id, with the reply's code.
     Login(u8),
-    /// It could not or would not connect: the reply's code (RFC 1928, 6), the vendors' own included.
+    /// It could not or would not connect: the reply's code (RFC 1928, 6), the vendors' own included, and 0x5b of SOCKS4, which
+    /// says no more than that.
     Reply(u8),
 }
 
@@ -86,6 +87,7 @@ const fn meaning(code: u8) -> &'static str {
         6 => "TTL expired",
         7 => "command not supported",
         8 => "address type not supported",
+        0x5b => "of SOCKS4: rejected or failed",
         _ => "the vendor's own",
     }
 }

@@ -27,9 +27,10 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Adds exits. The same exit twice counts once.
+    /// Adds exits. The same exit twice counts once. Lines of the list that were [skipped](ExitList::skipped) are logged.
     #[must_use]
     pub fn exits(mut self, exits: ExitList) -> Self {
+        tell_skipped(&exits);
         self.exits.extend(exits);
         self
     }
@@ -44,6 +45,7 @@ impl Builder {
     /// Adds a named pool. What [`exits`](Self::exits) and [`gateway`](Self::gateway) add is the pool `default`.
     #[must_use]
     pub fn pool(mut self, pool: Pool) -> Self {
+        tell_skipped(&pool.exits);
         self.pools.push(pool);
         self
     }
@@ -183,6 +185,14 @@ impl Builder {
             }
         }
         Ok(Stock { pools, sites: Arc::new(self.sites), rules: self.rules })
+    }
+}
+
+/// Exits that are missing must not go unseen.
+fn tell_skipped(list: &ExitList) {
+    if let Some(first) = list.skipped().first() {
+        let lines = list.skipped_total();
+        tracing::warn!(target: "tower_egress", lines, %first, "lines of a list could not be read, and name no exit");
     }
 }
 

@@ -25,6 +25,7 @@ mod redirects;
 mod rotation;
 mod secrets;
 mod socks;
+mod socks4;
 mod socks_refusals;
 mod stack;
 mod stale;

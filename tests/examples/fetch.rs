@@ -3,7 +3,7 @@
 use crate::built::Folder;
 use crate::program::example;
 use std::fs;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -18,7 +18,7 @@ fn said(output: &Output) -> String {
 }
 
 fn list(lab: &Lab) -> String {
-    let spec = |exit: &tower_egress::Exit| {
+    let spec = |exit: tower_egress::Exit| {
         let (route, login) = (exit.route(), exit.route().credential());
         let login = login.map_or_else(String::new, |login| format!(":{}:{}", login.user(), login.password()));
         format!("{}:{}{login}\n", route.host(), route.port())
@@ -160,6 +160,33 @@ async fn with_a_list_and_urls_it_writes_a_line_a_page() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_list_from_standard_input_is_used_as_far_as_it_can_be_read() {
+    let lab = Lab::builder().fine(2).start().await.expect("a lab");
+    lab.origin().page("/a", Reply::page("alpha"));
+    let text = format!("user:secret@\n{0}{0}gw.test:80 secret\n", list(&lab));
+    let url = lab.url("/a");
+    let output = tokio::task::block_in_place(|| {
+        let mut program = Command::new(example("fetch"));
+        program.args(["--proxies", "-", &url]).stdin(Stdio::piped());
+        let mut program = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+        program.stdin.take().expect("a pipe").write_all(text.as_bytes()).expect("it reads");
+        program.wait_with_output().expect("it ends")
+    });
+    let said = said(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    for told in [
+        "fetch: left out: standard input: line 1: proxy spec ",
+        "fetch: left out: standard input: line 6: proxy spec holds white space",
+        "fetch: counted once: standard input: line 4: proxy spec names an exit of line 2 again",
+        "lines of this kind: 2\n",
+    ] {
+        assert!(said.contains(told), "{told}: {said}");
+    }
+    let names_line = said.lines().any(|line| line.starts_with("most through") && line.contains(", line "));
+    assert!(names_line && said.contains("exits                 2,") && !said.contains("secret"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn with_no_way_out_it_says_why_and_opens_no_connection_to_the_site() {
     let lab = Lab::builder().dead(2).start().await.expect("a lab");
     let folder = Folder::new();
@@ -180,7 +207,7 @@ async fn with_no_way_out_it_says_why_and_opens_no_connection_to_the_site() {
 fn bad_input_is_one_clear_line_with_file_and_line_and_no_secret() {
     let folder = Folder::new();
     let good = folder.file("good.txt", "127.0.0.1:1\n").display().to_string();
-    let bad = folder.file("bad.txt", "127.0.0.1:1\nuser:secret@\n").display().to_string();
+    let bad = folder.file("bad.txt", "# none\nuser:secret@\nnor secret this\n").display().to_string();
     let empty = folder.file("empty.txt", "# nothing\n").display().to_string();
     let urls = folder.file("urls.txt", "http://a.test/\nftp://secret@b.test/\n").display().to_string();
     let latin = folder.path().join("latin.txt");
@@ -191,6 +218,8 @@ fn bad_input_is_one_clear_line_with_file_and_line_and_no_secret() {
         (vec!["--proxies", "no/such/file", url], "no/such/file: exit list cannot be read".to_owned()),
         (vec!["--proxies", &bad, url], format!("{bad}:2: proxy spec ")),
         (vec!["--proxies", &empty, url], format!("{empty}: exit list names no exit")),
+        (vec!["--proxies", "-", url], "standard input: exit list names no exit".to_owned()),
+        (vec!["--proxies", "-", "--urls", "-"], "cannot both read standard input".to_owned()),
         (vec!["--proxies", &good, "--urls", &urls], format!("{urls}:2: not an absolute http or https URL")),
         (vec!["--proxies", &good, "--urls", "no/urls"], "no/urls: cannot be read".to_owned()),
         (vec!["--proxies", &good], "no URL to fetch".to_owned()),

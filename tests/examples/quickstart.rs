@@ -40,7 +40,7 @@ async fn its_other_line_fetches_through_a_list() {
     let lab = Lab::builder().site("shop.example").fine(3).dead(1).start().await.expect("a lab");
     lab.origin().page("/p/42", Reply::page("9.99"));
     let folder = Folder::new();
-    let spec = |exit: &tower_egress::Exit| format!("{}:{}\n", exit.route().host(), exit.route().port());
+    let spec = |exit: tower_egress::Exit| format!("{}:{}\n", exit.route().host(), exit.route().port());
     let list = folder.file("proxies.txt", &lab.exits().iter().map(spec).collect::<String>());
     let list = list.to_str().expect("a path in UTF-8");
     let output = run(|program| {

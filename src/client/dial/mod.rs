@@ -5,6 +5,7 @@ mod connect;
 mod origin_tls;
 mod resolve;
 mod socks;
+mod socks4;
 mod tcp;
 
 pub(super) use origin_tls::OriginTls;
@@ -23,6 +24,7 @@ use socks::To;
 use std::error::Error as _;
 use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -125,8 +127,11 @@ impl Dialer {
         if name.is_some() {
             self.origin_tls.check()?;
         }
-        if route.via() == Via::Socks5h {
-            To::host(target.host(), target.port()).request()?;
+        let to = || To::host(target.host(), target.port());
+        match route.via() {
+            Via::Socks5h => drop(to().request()?),
+            Via::Socks4a => drop(socks4::request(route.credential(), &to())?),
+            _ => {}
         }
         let evictions = route.keepers().evictions();
         let tcp = self.reach(route, target, progress).await?;
@@ -223,22 +228,35 @@ impl Dialer {
                 })?;
             }
             Way::Through if route.via().is_socks() => {
-                let (host, port) = (target.host(), target.port());
-                let resolved;
-                let to = if route.via() == Via::Socks5 {
-                    let look_up = self.resolver.addresses(Phase::OriginDns, host, port);
-                    resolved = progress.stage(Phase::OriginDns, self.limits.connect, look_up).await?;
-                    To::Address(resolved[0])
-                } else {
-                    To::host(host, port)
+                let (via, login) = (route.via(), route.credential());
+                let to = match via {
+                    Via::Socks5 | Via::Socks4 => To::Address(self.look_up(via, target, progress).await?),
+                    _ => To::host(target.host(), target.port()),
                 };
-                let work = socks::open(&mut stream, route.credential(), to);
-                progress.stage(Phase::Tunnel, limit, work).await?;
+                match via {
+                    Via::Socks4 | Via::Socks4a => {
+                        progress.stage(Phase::Tunnel, limit, socks4::open(&mut stream, login, to)).await?;
+                    }
+                    _ => progress.stage(Phase::Tunnel, limit, socks::open(&mut stream, login, to)).await?,
+                }
             }
             Way::Through => return Ok(stream),
         }
         progress.login_accepted = true;
         Ok(stream)
+    }
+
+    /// The origin's address, for a proxy that takes no names.
+    async fn look_up(
+        &self,
+        via: Via,
+        target: &Target,
+        progress: &mut Progress,
+    ) -> Result<SocketAddr, Failed> {
+        let work = self.resolver.addresses(Phase::OriginDns, target.host(), target.port());
+        let addresses = progress.stage(Phase::OriginDns, self.limits.connect, work).await?;
+        let suits = |address: &&SocketAddr| via != Via::Socks4 || address.ip().to_canonical().is_ipv4();
+        addresses.iter().find(suits).copied().ok_or_else(|| socks4::no_ipv4().into())
     }
 }
 

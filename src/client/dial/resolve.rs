@@ -18,7 +18,7 @@ pub type Resolving = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send
 /// Finds the addresses of names, in the order in which they are to be tried; the first sixteen are.
 ///
 /// It is asked for names of exits, and for names of origins only where the exit's scheme says that they are resolved here
-/// (`socks5://`, an own address). Every other origin's name goes to the exit and to nobody else.
+/// (`socks5://`, `socks4://`, an own address). Every other origin's name goes to the exit and to nobody else.
 ///
 /// A closure is one:
 ///

@@ -78,7 +78,7 @@ where
     let method = if login.is_some() { LOGIN } else { NO_LOGIN };
     write(io, &[VERSION, 1, method]).await?;
     let [version, chosen] = read(io).await?;
-    check(version == VERSION, "its first byte is not that of SOCKS5")?;
+    check(version == VERSION, "SOCKS5", "its first byte is not that of SOCKS5")?;
     if chosen != method {
         return Err(refused(SocksRefusal::Method(chosen)));
     }
@@ -87,7 +87,7 @@ where
     }
     write(io, &request).await?;
     let [version, reply, _, kind] = read(io).await?;
-    check(version == VERSION, "its reply does not begin with that of SOCKS5")?;
+    check(version == VERSION, "SOCKS5", "its reply does not begin with that of SOCKS5")?;
     if reply != 0 {
         let refusal = failure().refused_by_socks(SocksRefusal::Reply(reply));
         // Who gets this far was let in.
@@ -98,7 +98,7 @@ where
         1 => 4,
         3 => usize::from(read::<1, _>(io).await?[0]),
         4 => 16,
-        _ => return Err(malformed("its reply has an address of an unknown kind")),
+        _ => return Err(malformed("SOCKS5", "its reply has an address of an unknown kind")),
     };
     let mut rest = [0; 255 + 2];
     io.read_exact(&mut rest[..length + 2]).await.map_err(broke)?;
@@ -122,22 +122,22 @@ async fn authenticate<T: AsyncRead + AsyncWrite + Unpin>(
     if status == 0 { Ok(()) } else { Err(refused(SocksRefusal::Login(status))) }
 }
 
-async fn write<T: AsyncWrite + Unpin>(io: &mut T, bytes: &[u8]) -> Result<(), Failed> {
+pub(super) async fn write<T: AsyncWrite + Unpin>(io: &mut T, bytes: &[u8]) -> Result<(), Failed> {
     io.write_all(bytes).await.map_err(broke)?;
     io.flush().await.map_err(broke)
 }
 
-async fn read<const N: usize, T: AsyncRead + Unpin>(io: &mut T) -> Result<[u8; N], Failed> {
+pub(super) async fn read<const N: usize, T: AsyncRead + Unpin>(io: &mut T) -> Result<[u8; N], Failed> {
     let mut bytes = [0; N];
     io.read_exact(&mut bytes).await.map_err(broke)?;
     Ok(bytes)
 }
 
-fn failure() -> Failure {
+pub(super) fn failure() -> Failure {
     Failure::new(Phase::Tunnel, Seen::Never)
 }
 
-fn refused(refusal: SocksRefusal) -> Failed {
+pub(super) fn refused(refusal: SocksRefusal) -> Failed {
     failure().refused_by_socks(refusal).into()
 }
 
@@ -145,12 +145,12 @@ fn broke(cause: io::Error) -> Failed {
     failure().because(cause).into()
 }
 
-fn malformed(what: &'static str) -> Failed {
-    failure().because(format!("the proxy does not speak SOCKS5: {what}")).into()
+fn malformed(protocol: &'static str, what: &'static str) -> Failed {
+    failure().because(format!("the proxy does not speak {protocol}: {what}")).into()
 }
 
-fn check(holds: bool, what: &'static str) -> Result<(), Failed> {
-    if holds { Ok(()) } else { Err(malformed(what)) }
+pub(super) fn check(holds: bool, protocol: &'static str, what: &'static str) -> Result<(), Failed> {
+    if holds { Ok(()) } else { Err(malformed(protocol, what)) }
 }
 
 #[cfg(test)]

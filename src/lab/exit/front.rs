@@ -34,6 +34,12 @@ impl Front {
                 Self::Https(authority.acceptor(&[NAME, &ip])?)
             }
             Via::Socks5 | Via::Socks5h => Self::Socks,
+            Via::Socks4 | Via::Socks4a => {
+                return Err(io::Error::new(
+                    io::ErrorKind::Unsupported,
+                    "a lab's proxies do not speak SOCKS4",
+                ));
+            }
             Via::Local => return Ok(None),
         }))
     }

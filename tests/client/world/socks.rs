@@ -64,6 +64,23 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Peer<T> {
             && socks.reply.len() >= SHORTEST
     }
 
+    /// Reads the one message of SOCKS4, with a name if it is 4a, and answers it.
+    pub(crate) async fn socks4(&mut self, reply: &[u8], slowly: bool) -> bool {
+        let mut message = Vec::new();
+        let mut whole = self.take(8, &mut message).await;
+        let texts = if message.get(4..7) == Some(&[0, 0, 0]) { 2 } else { 1 };
+        for _ in 0..texts {
+            loop {
+                whole = whole && self.take(1, &mut message).await;
+                if !whole || message.last() == Some(&0) {
+                    break;
+                }
+            }
+        }
+        self.tell(message);
+        whole && self.say(reply, slowly).await && reply.len() >= 8 && reply[..2] == [0, 90]
+    }
+
     /// Lets in who sends this login, and opens a tunnel.
     pub(crate) async fn socks_with(&mut self, login: &[u8]) -> bool {
         if self.message(1).await.is_none_or(|greeting| greeting != [5, 1, 2]) {
