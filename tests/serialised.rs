@@ -79,18 +79,19 @@ async fn a_field_that_is_renamed_breaks_who_reads_it() {
         (
             &data,
             "age alarm busiest events_lost exits exits_in_use forgotten hottest in_flight lately leases multiplier origins \
-             outcomes refusals uncooled waiting wire",
+             outcomes pools refusals uncooled waiting wire",
         ),
-        (&data["origins"][0], "benched heat leases origin outcomes spread wire"),
+        (&data["origins"][0], "benched heat leases origin outcomes pool spread wire"),
         (&data["hottest"][0], "cooling exit heat origin"),
         (&data["forgotten"], "leases origins outcomes wire"),
         (&data["refusals"], "busy closed last moved no_usable_exit stopped"),
         (
             &data["outcomes"],
             "auth_error blocked fatal gateway_overloaded interrupted ok origin_error proxy_error rate_limited \
-             target_denied target_unreachable too_large",
+             session_lost target_denied target_failed target_unreachable too_large",
         ),
         (&data["busiest"][0], "exit share wire"),
+        (&data["pools"][0], "cost exits leases name wire"),
         (&data["wire"], "received sent"),
     ] {
         assert_eq!(names(value), known);

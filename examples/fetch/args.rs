@@ -18,7 +18,7 @@ use tower_egress::exit;
 #[command(name = "fetch", disable_version_flag = true)]
 pub(crate) struct Args {
     /// Exits, one proxy spec a line: host:port, host:port:user:password or scheme://user:password@host:port (http, https,
-    /// socks5h, socks5, socks4a, socks4); host:1000-1999 is an exit for each port, local://ADDRESS one of this machine. `-`
+    /// socks5h, socks5, socks4a, socks4); host:1000-1999 is an exit for each port. `-`
     /// reads standard input. Lines that cannot be read are told and left out
     #[arg(long, value_name = "FILE", help_heading = "What to fetch")]
     pub(crate) proxies: Option<PathBuf>,

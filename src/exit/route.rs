@@ -25,7 +25,7 @@ pub enum Via {
     /// A SOCKS4a proxy: the same with names, which are resolved at the exit.
     Socks4a,
     /// No proxy: an address of this machine, from which the origin is connected. From [`Exit::local`](super::Exit::local), or
-    /// `local://` in a list. The origin's name is resolved here.
+    /// `local://` in a spec, but never in a list. The origin's name is resolved here.
     Local,
 }
 

@@ -20,7 +20,8 @@ use std::fmt;
 ///
 /// Empty lines and those that begin with `#`, `;` or `//` are skipped; a `#` after white space begins a comment. Quotes
 /// around a line, with or without a comma behind them, a byte order mark, and white space at the edges are left away. The
-/// same exit twice counts once. An entry `local://192.0.2.7` is an own address of this machine: no proxy.
+/// same exit twice counts once. An own address, `local://192.0.2.7`, is refused here, since a list may be somebody else's: give it
+/// by [`Exit::local`] or [`Exit::parse`] beside the list.
 ///
 /// Lines that cannot be read are left out and kept as errors: [`skipped`](Self::skipped). A range of ports is kept as one
 /// entry, and its exits are made as they are asked for, with one login. A list that is read names at most 1,000,000 exits.

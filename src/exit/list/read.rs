@@ -4,7 +4,7 @@ use super::ExitList;
 use super::entry::Entry;
 use super::seen::{New, Seen};
 use crate::error::ConfigError;
-use crate::exit::{ExitId, spec};
+use crate::exit::{ExitId, Via, spec};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -86,7 +86,13 @@ fn lines(bytes: &[u8], named: &dyn Fn(ConfigError) -> ConfigError) -> Result<Exi
 fn entry(line: &[u8], number: u32) -> Result<Option<Entry>, ConfigError> {
     let line = std::str::from_utf8(line).map_err(|_| bad("is not UTF-8", "save the file as UTF-8"))?;
     let Some(spec) = spec::of_line(line) else { return Ok(None) };
-    spec::listed(spec).map(|spec| Some(Entry::read(spec.first, spec.more, number)))
+    let spec = spec::listed(spec)?;
+    if spec.first.route().via() == Via::Local {
+        // A list may have been downloaded, and no line of it may make requests leave without a proxy.
+        let cure = "add it by Exit::local or Exit::parse, beside the list";
+        return Err(bad("names an address of this machine, which is no proxy", cure));
+    }
+    Ok(Some(Entry::read(spec.first, spec.more, number)))
 }
 
 impl ExitList {

@@ -250,3 +250,11 @@ fn te_114_colon_lists_keep_the_login_out_of_the_address() {
         assert!(error.contains(says), "{line}: {error}");
     }
 }
+
+#[test]
+fn a_list_that_may_be_somebody_elses_makes_nothing_go_without_a_proxy() {
+    let list = ExitList::parse("gw.test:1\nlocal://192.0.2.7\nLOCAL://[2001:db8::7]\n").unwrap();
+    assert_eq!((list.len(), list.skipped_total()), (1, 2));
+    assert!(list.skipped()[0].to_string().starts_with("line 2: exit list names an address of this machine"));
+    assert!(ExitList::parse("local://192.0.2.7").is_err());
+}
