@@ -1,29 +1,70 @@
-//! What a proxy, or the provider behind it, says in its own name: no site's word.
+//! What a proxy, or the provider behind it, says in its own name, and what happens then.
 //!
-//! | where | what says it | outcome | what happens |
+//! An answer is read in this order; the first that says something counts:
+//!
+//! 1. A header of a vendor with a code or a text, whatever the status is, a 200 included: `x-brd-err-code` (also
+//!    `x-brd-error-code`, `x-luminati-error-code`), `x-crawlera-error`, `zyte-error`, `x-soax-error`, `x-thor-error-code`,
+//!    `x-webshare-reason` (also `x-webshare-error-reason`, `x-webshare-error`), `x-helodata-error-code`, `bytio-error`,
+//!    `x-lpm-error`, `x-squid-error`, `x-brd-error`, `x-luminati-error`, `x-error-description`. It names the vendor.
+//! 2. `Proxy-Status` with an error (RFC 9209), on a refusal: of the hop that is nearest, a code at the start of its details
+//!    first.
+//! 3. The reason phrase, and the body as far as it was read, of a refused CONNECT, if the [vendor](Vendor) is known.
+//! 4. The status, if the vendor is known: of a refused CONNECT; of a plain answer only 407 and what no site sends (452 to 455,
+//!    466, 490, 590 to 599 of those who do). tinyproxy is known by its `Server`.
+//! 5. The status, whoever says it, of a refused CONNECT; and 407 of a plain answer.
+//!
+//! A plain answer that says nothing of all this, and what comes through a tunnel, is read as the site's: see the
+//! [table](super). Inside of a tunnel only a vendor is heard that is known to end TLS itself (Bright Data, ScraperAPI, Zyte),
+//! and of Bright Data no word on the login. Over plain `http://` nothing keeps a site from sending what a gateway would.
+//!
+//! | says | for example | outcome | what happens |
 //! |---|---|---|---|
-//! | reply to a CONNECT, answer to a plain request | a vendor's header with a code, whatever the status: `x-brd-err-code`, `x-error-description`, `x-squid-error` and 14 others | by the vendor's table | |
-//! | the same | `Proxy-Status` with an error (RFC 9209), on a refusal | by the RFC's table; a code at the start of the details goes first | |
-//! | reply to a CONNECT | the reason phrase, of a vendor that is known | by the vendor's table | |
-//! | the same | the status, of a vendor that is known | by the vendor's table | |
-//! | answer to a plain request | 407, or a status that only this vendor has (466, 452 to 455, 490, 590 to 599) | by the vendor's table | |
-//! | answer inside of a tunnel | the same header or status, of a vendor that ends TLS itself (Zyte, ScraperAPI, Bright Data) | by the vendor's table | |
-//! | reply to a CONNECT | 401, 407 with a challenge | auth error: rejected | the login is doubted, a second refusal stops it |
-//! | the same, plain too | 407 without a challenge | auth error: capacity | a short rest |
-//! | the same | 402 | auth error: quota | the login stops |
-//! | the same | 403, 451 | target denied | one try elsewhere, nobody is charged |
-//! | the same | 429 | gateway overloaded: the credential | what the account does rests |
-//! | the same | 500, 503, 509 | gateway overloaded | the gateway rests |
-//! | the same | 502, 504 | target unreachable | one try through another exit |
-//! | the same | another 4xx, of a provider that is known | fatal | the request ends |
-//! | the same | anything else | proxy error | another exit |
+//! | the exit failed | `peer_30040`, Nimble 502, `http_protocol_error`; any status without a row | [`ProxyError`](Outcome::ProxyError) | another exit; three in a row and it is dead |
+//! | the session's exit is gone | NetNut 502, `bad_session_id`, `session failed` | [`SessionLost`](Outcome::SessionLost) | another token |
+//! | the target is not reached | 502, 504, `target_40020`, `ERR_CONNECT_FAIL 111`, SOCKS 3 to 5 and 8 | [`TargetUnreachable`](Outcome::TargetUnreachable) | one try through another exit |
+//! | no exit reaches the target | `target_40001`, `ERR_DNS_FAIL`, Apify 593, `dns_error` | [`TargetFailed`](Outcome::TargetFailed) | the request ends, nobody is charged |
+//! | it does not serve the target | 403, 451, `policy_20050`, `http_request_denied`, SOCKS 2 | [`TargetDenied`](Outcome::TargetDenied) | one try through another exit, nobody is charged |
+//! | it is busy | 500, 503, 509, `serverbusy`; for the account 429; for the target `policy_20220`; for the place IPRoyal 503 | [`GatewayOverloaded`](Outcome::GatewayOverloaded) with its [scope](GatewayScope) | what is busy is left alone |
+//! | the login is refused | 401, 407 with a challenge, `client_10000`, SOCKS login | [`AuthError`](Outcome::AuthError), [rejected](AuthReason::Rejected) | doubted; stopped when it is refused again |
+//! | no more traffic is paid for | 402, `client_10100`, Geonode 466 | [quota](AuthReason::Quota) | the login stops |
+//! | the account may not be used | `client_10020`, `user_suspended`, `kyc_required` | [suspended](AuthReason::Suspended) | the login stops |
+//! | the template is wrong | `client_10060`, `ERR_UNKNOWN_PARAM`, NodeMaven 406, proxies.fo 454 | [parameters](AuthReason::Parameters) | the login stops |
+//! | there is no room | 407 without a challenge | [capacity](AuthReason::Capacity) | a short rest |
+//! | the exit is to slow down | `policy_20222` | [`RateLimited`](Outcome::RateLimited) | the pair rests |
+//! | the target refuses the exit | `banned`, `tls_alert_received` | [`Blocked`](Outcome::Blocked) | the pair is burned |
+//! | squid had reached the site | `ERR_ZERO_SIZE_OBJECT`, of a plain request | [`Interrupted`](Outcome::Interrupted) | another exit, if it may be sent twice |
+//! | the request is wrong | `client_10070`, `ERR_INVALID_REQ`; another 4xx of a provider that is known | [`Fatal`](Outcome::Fatal) | the request ends |
 //!
-//! The first that fits holds, from the top to the bottom. What only a status says in answer to a plain request is left to the
-//! [table of statuses](super): a site may have sent it. Over plain `http://` a site may also send a vendor's header; inside of
-//! a tunnel none is believed, except of a vendor that is known to end TLS itself.
+//! A 4xx without a row from an address of a list may be a web server's that poses as a proxy: that is the exit's fault, and no
+//! reason to end the request.
 //!
-//! **To add a provider**: a variant of [`Vendor`]; a table in the file of its group, whose rows say what the provider
-//! documents; a line in `MARKS` if it has a header of its own, else one in `rows`; and its signals in `tests/gateway.tsv`.
+//! **To add a provider:** a variant of [`Vendor`]; a table in the file of its group below `src/classify/gateway/`, a row for
+//! each signal that it documents; the table's place in `marks.rs` if it has a header of its own, else in `rows` here; and a
+//! line for each signal in `tests/gateway.tsv`.
+//!
+//! ```
+//! use bytes::Bytes;
+//! use http_body_util::Full;
+//! use tower::{ServiceBuilder, ServiceExt, service_fn};
+//! use tower_egress::{ClassifyLayer, ExitList, LeaseLayer, LeaseRequest, Outcome, Scheduler, Served};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+//! let scheduler = Scheduler::builder().exits(ExitList::parse("203.0.113.7:8080")?).build()?;
+//! let client = ServiceBuilder::new()
+//!     .layer(LeaseLayer::new(&scheduler).default_lease(LeaseRequest::per_request()))
+//!     .layer(ClassifyLayer::new())
+//!     .service(service_fn(|_request: http::Request<Full<Bytes>>| async {
+//!         // An empty page with the status of a success, and the reason in a header.
+//!         let answer = http::Response::builder().header("x-brd-err-code", "policy_20050");
+//!         Ok::<_, std::io::Error>(answer.body(Full::new(Bytes::new())).expect("valid"))
+//!     }));
+//! let response = client.oneshot(http::Request::get("http://shop.example/").body(Full::default())?).await?;
+//! let served = response.extensions().get::<Served>().expect("on every response");
+//! assert_eq!(served.outcome(), Outcome::TargetDenied);
+//! # Ok(())
+//! # }
+//! ```
 
 mod bright_data;
 mod marks;
@@ -39,6 +80,8 @@ mod tests;
 pub(super) use signal::{On, Word};
 
 use crate::exit::Vendor;
+#[cfg(doc)]
+use crate::outcome::Outcome;
 use crate::outcome::{AuthReason, Connection, Egress, GatewayScope, ReasonPhrase};
 use http::header::{PROXY_AUTHENTICATE, RETRY_AFTER, SERVER};
 use http::{Extensions, HeaderMap, StatusCode};

@@ -32,9 +32,11 @@ const ERRORS: &[Signal] = &[
     code(&["proxy_configuration_error", "proxy_loop_detected"], Exit).before_arrival(),
 ];
 
+pub(super) const HEADER: &str = "proxy-status";
+
 /// What the member nearest to us says that has an error.
 pub(super) fn word(on: On, status: u16, headers: &HeaderMap) -> Option<Word> {
-    headers.get_all("proxy-status").iter().rev().find_map(|line| {
+    headers.get_all(HEADER).iter().rev().find_map(|line| {
         let mut last = None;
         // A line that is not well-formed says nothing (RFC 9651, 4.2).
         Parser::new(line.as_bytes()).parse_list_with_visitor(Members(&mut last)).ok()?;

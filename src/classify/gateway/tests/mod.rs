@@ -238,3 +238,18 @@ fn a_refusals_body_says_why_an_account_is_not_let_in() {
     assert_eq!(told.clone().by(Vendor::BrightData).refused().outcome, suspended);
     assert_eq!(told.refused().outcome, DENIED);
 }
+
+#[test]
+fn an_answer_that_says_nothing_costs_no_allocation() {
+    let told = Told::new(200).header("server", "nginx").header("x-request-id", "7").header("vary", "accept");
+    for vendor in [None, Some(Vendor::BrightData)] {
+        let told = Told { vendor, ..told.clone() };
+        let costs = allocation_counter::measure(|| {
+            for tunnelled in [true, false] {
+                assert_eq!(told.answered(tunnelled).outcome, Outcome::Ok);
+                assert_eq!(super::egress(vendor, &told.headers, None, tunnelled), None);
+            }
+        });
+        assert_eq!(costs.count_total, 0);
+    }
+}
