@@ -46,7 +46,8 @@ pub(super) fn word(on: On, status: u16, headers: &HeaderMap) -> Option<Word> {
         };
         let details = details.as_ref().map_or("", |details| details.as_str());
         let end = details.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-');
-        let provider = first(bright_data::CODES, details[..end.unwrap_or(details.len())].as_bytes());
+        let code = &details.as_bytes()[..end.unwrap_or(details.len())];
+        let provider = first(bright_data::CODES, code);
         provider.or_else(|| first(ERRORS, error.as_bytes()))
     })
 }
