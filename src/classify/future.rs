@@ -7,7 +7,7 @@ use super::drain::{self, Drain, First};
 use super::layer::{Limits, Terms};
 use super::service::own;
 use super::watch::Watch;
-use super::{failure, status};
+use super::{failure, gateway, status};
 use crate::error::{BoxError, Error, LeaseError};
 use crate::outcome::{Connection, Evidence, Failure, Phase, Seen};
 use crate::scheduler::LeaseHandle;
@@ -167,7 +167,8 @@ fn judge(parts: &Parts, handle: &LeaseHandle, tunnelled: bool, terms: &Terms) ->
     let over = parts.extensions.get::<Connection>();
     let kept = over.map_or_else(|| !handle.route().is_fresh(), Connection::is_kept);
     let tunnelled = tunnelled || over.is_some_and(Connection::is_tunnelled);
-    let carried = status::Carried { tunnelled, kept };
+    let (vendor, phrase) = (handle.route().vendor(), gateway::phrase(&parts.extensions));
+    let carried = status::Carried { tunnelled, kept, vendor, phrase };
     // The clock is read for a date alone.
     let dated = parts.headers.contains_key(RETRY_AFTER);
     let now = if dated { handle.wall_now() } else { SystemTime::UNIX_EPOCH };
@@ -175,6 +176,9 @@ fn judge(parts: &Parts, handle: &LeaseHandle, tunnelled: bool, terms: &Terms) ->
     let evidence = terms.rules.judge(parts, handle, tunnelled, evidence);
     if let Some(traffic) = over.and_then(Connection::traffic) {
         handle.count(traffic.clone());
+    }
+    if let Some(egress) = gateway::egress(vendor, &parts.headers, over, tunnelled) {
+        handle.reveal(&egress);
     }
     handle.report(evidence);
     evidence
@@ -212,7 +216,7 @@ fn failed(error: BoxError, handle: &LeaseHandle) -> Error {
     match own(error) {
         Ok(own) => own,
         Err(error) => {
-            let (evidence, wire) = failure::error(&*error, handle.wall_now());
+            let (evidence, wire) = failure::error(&*error, handle.route().vendor(), handle.wall_now());
             handle.add_wire(wire);
             handle.report(evidence);
             Error::failed(handle.exit(), evidence, error)

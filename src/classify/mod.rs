@@ -13,14 +13,15 @@
 //! | 407 to a plain `http://` request: the proxy's own | auth error |
 //! | 451 | target denied |
 //! | other 4xx; 407 through a tunnel | fatal: the request's own fault |
-//! | no tunnel, refused with 401, 407 | auth error |
+//! | no tunnel, refused with 401, 402, 407 | auth error |
 //! | no tunnel, refused with 429, 500, 503, 509 | gateway overloaded |
 //! | no tunnel, refused with 502, 504 | target unreachable |
 //! | no tunnel, refused with 403, 451 | target denied |
 //! | no tunnel, refused with another status | proxy error |
 //! | no tunnel, refused by SOCKS: no method, login | auth error |
 //! | no tunnel, refused by SOCKS with 2 | target denied |
-//! | no tunnel, refused by SOCKS with 3, 4, 5, or Tor's 0xf0 to 0xf7 | target unreachable |
+//! | no tunnel, refused by SOCKS with 3, 4, 5, 8, or Tor's 0xf0, 0xf2, 0xf3, 0xf7 | target unreachable |
+//! | no tunnel, refused by SOCKS with Tor's 0xf1, 0xf4, 0xf5, 0xf6 | target failed |
 //! | no tunnel, refused by SOCKS with another code | proxy error |
 //! | the origin's name or port cannot be had from an own address, or for `socks5://` | target unreachable |
 //! | broken with proof that the origin saw nothing | proxy error |
@@ -28,8 +29,8 @@
 //!
 //! A tunnel (`https://`) shows who speaks: the proxy until it stands, the origin after that. A plain `http://` request is
 //! answered by either, and but for 407 a status cannot tell which: a proxy's own 401 counts as fatal, its 403 as a block,
-//! its 500 or 502 as the origin's error. Of squid (`X-Squid-Error`) and tinyproxy (`Server`), which say that an answer is
-//! theirs, it is known: what they cannot reach is target unreachable, what they will not, target denied.
+//! its 500 or 502 as the origin's error. What gateways say of their own answers, by headers, phrases and statuses that are
+//! theirs alone, goes before this table: see [`gateway`].
 //!
 //! What a site means otherwise, a [`Rule`] says: it is asked before the table.
 //!
@@ -63,8 +64,8 @@ mod collect;
 mod drain;
 mod failure;
 mod future;
+pub mod gateway;
 mod layer;
-mod proxies;
 mod rule;
 mod service;
 mod status;

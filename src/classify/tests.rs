@@ -28,7 +28,12 @@ fn head(status: u16, headers: &HeaderMap, tunnelled: bool) -> Evidence {
 }
 
 fn over(kept: bool, status: u16, headers: &HeaderMap, tunnelled: bool) -> Evidence {
-    status::head(code(status), headers, status::Carried { tunnelled, kept }, SystemTime::UNIX_EPOCH)
+    status::head(
+        code(status),
+        headers,
+        status::Carried { tunnelled, kept, vendor: None, phrase: None },
+        SystemTime::UNIX_EPOCH,
+    )
 }
 
 const BLOCKED: Outcome = Outcome::Blocked { by: BlockedBy::Unknown };
@@ -121,7 +126,7 @@ fn a_gateways_status_outside_a_tunnel_proves_nothing() {
 
 #[allow(clippy::needless_pass_by_value, reason = "made to be judged")]
 fn of(failed: Failure) -> Evidence {
-    failure::error(&failed, SystemTime::UNIX_EPOCH).0
+    failure::error(&failed, None, SystemTime::UNIX_EPOCH).0
 }
 
 #[test]
@@ -134,7 +139,8 @@ fn c10_c32_a_refused_tunnel_is_read_as_an_answer_of_the_proxy() {
     let full = Outcome::GatewayOverloaded { retry_after: None, scope: GatewayScope::Gateway };
     let rows = [
         (407, Outcome::AuthError { reason: AuthReason::Capacity }),
-        (429, full),
+        (402, Outcome::AuthError { reason: AuthReason::Quota }),
+        (429, Outcome::GatewayOverloaded { retry_after: None, scope: GatewayScope::Credential }),
         (500, full),
         (503, full),
         (509, full),
@@ -168,9 +174,10 @@ fn a_socks_refusal_is_the_targets_the_logins_or_the_exits() {
     for code in 0..=u8::MAX {
         let outcome = match code {
             2 => Outcome::TargetDenied,
-            3..=5 => Outcome::TargetUnreachable,
-            // Tor's codes for an onion service that cannot be had (proposal 304).
-            0xf0..=0xf7 => Outcome::TargetUnreachable,
+            3..=5 | 8 => Outcome::TargetUnreachable,
+            // Tor's codes for an onion service that cannot be had just now, or at all (proposal 304).
+            0xf0 | 0xf2 | 0xf3 | 0xf7 => Outcome::TargetUnreachable,
+            0xf1 | 0xf4..=0xf6 => Outcome::TargetFailed,
             _ => Outcome::ProxyError { phase: Phase::Tunnel },
         };
         let evidence = refused(SocksRefusal::Reply(code));
@@ -216,7 +223,7 @@ fn the_failure_is_found_anywhere_below_and_nothing_is_proven_without() {
     let buried = std::io::Error::other(Failure::new(Phase::ExitTcp, Seen::Never));
     let buried = Failure::new(Phase::ExitDns, Seen::Never).because(buried);
     assert_eq!(of(buried).outcome, Outcome::ProxyError { phase: Phase::ExitDns }, "the outermost counts");
-    let (unknown, _) = failure::error(&std::io::Error::other("reset"), SystemTime::UNIX_EPOCH);
+    let (unknown, _) = failure::error(&std::io::Error::other("reset"), None, SystemTime::UNIX_EPOCH);
     assert_eq!(unknown, Evidence::of(Outcome::Interrupted { phase: Phase::Head }).seen(Seen::Unknown));
 }
 

@@ -2,7 +2,7 @@
 
 use super::body::{Held, IncomingBody};
 use super::connection::{Connection, Unanswered};
-use super::dial::Dialer;
+use super::dial::{Dialer, keep_phrase};
 use super::distrust::not_let_in;
 use super::error::{ClientError, unsendable};
 use super::kept::{Flights, Idle, Kept, Key};
@@ -206,6 +206,10 @@ impl Shared {
         let owned = kept && !connection.is_shared() && keeps_alive(answer.version(), answer.headers());
         let (traffic, tunnelled) = (connection.traffic(), !key.forwarded);
         let carried = carried.ending(!owned).tunnelled(tunnelled).counted_by(traffic.clone());
+        let carried = carried.leaving_from(connection.egress());
+        if !tunnelled {
+            keep_phrase(&mut answer);
+        }
         answer.extensions_mut().insert(carried);
         let idle = if owned { Arc::downgrade(&self.idle) } else { Weak::new() };
         let (key, way) = (key.clone(), route.way());

@@ -17,4 +17,5 @@ mod redirects;
 mod repeats;
 mod rests;
 mod shop;
+mod speakers;
 mod stacks;

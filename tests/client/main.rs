@@ -5,6 +5,7 @@
 mod answers;
 mod bill;
 mod blame;
+mod egress;
 mod evict;
 mod exit_tls;
 mod flight;
@@ -24,6 +25,7 @@ mod pooling;
 mod redirects;
 mod rotation;
 mod secrets;
+mod signals;
 mod socks;
 mod socks4;
 mod socks_refusals;

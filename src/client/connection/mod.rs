@@ -5,7 +5,7 @@ mod tests;
 
 use super::watched::{Stream, Watched};
 use crate::body::Body;
-use crate::outcome::{Counts, Failure, Phase, Seen, Traffic};
+use crate::outcome::{Counts, Egress, Failure, Phase, Seen, Traffic};
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
@@ -53,6 +53,8 @@ struct Shared {
     drivers: SmallVec<[AbortHandle; 2]>,
     /// How often the exit's connections had been evicted when this one was begun.
     evictions: u32,
+    /// What the proxy said of its exit when it made the tunnel.
+    egress: Option<Egress>,
     /// A request on it was given up before anything came back.
     doubted: AtomicBool,
 }
@@ -74,7 +76,7 @@ impl Connection {
     pub(super) async fn start(
         io: Stream,
         protocol: Protocol,
-        (wire, evictions): (Arc<Counts>, u32),
+        (wire, evictions, egress): (Arc<Counts>, u32, Option<Egress>),
     ) -> Result<Self, Failure> {
         let io = TokioIo::new(Watched::by(Arc::clone(&wire), io));
         let failed = |cause: hyper::Error| Failure::new(Phase::Send, Seen::Never).because(cause);
@@ -97,7 +99,7 @@ impl Connection {
             }
         };
         let doubted = AtomicBool::new(false);
-        Ok(Self { sender, shared: Arc::new(Shared { wire, drivers, evictions, doubted }) })
+        Ok(Self { sender, shared: Arc::new(Shared { wire, drivers, evictions, egress, doubted }) })
     }
 
     /// Another owner of the same connection, if it can have several.
@@ -137,6 +139,11 @@ impl Connection {
 
     pub(super) fn evictions(&self) -> u32 {
         self.shared.evictions
+    }
+
+    /// What the proxy said of its exit when it made the tunnel.
+    pub(super) fn egress(&self) -> Option<Egress> {
+        self.shared.egress.clone()
     }
 
     /// Counts the bytes of the attempt that is under way.

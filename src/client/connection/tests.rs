@@ -28,7 +28,7 @@ async fn an_end_that_has_arrived_is_seen_before_the_connection_is_used() {
         far
     });
     let mut connection =
-        Connection::start(Box::new(near), Protocol::Http1, (Arc::default(), 0)).await.unwrap();
+        Connection::start(Box::new(near), Protocol::Http1, (Arc::default(), 0, None)).await.unwrap();
     let request = Request::get("http://shop.example/").body(Body::empty()).unwrap();
     assert_eq!(connection.exchange(request).await.ok().map(|answer| answer.status().as_u16()), Some(204));
     let far = far.join().unwrap();
@@ -90,7 +90,7 @@ async fn an_http2_connection_ends_with_its_owner_even_if_the_other_end_stalls() 
             drop((request, respond, far));
         });
         let mut connection =
-            Connection::start(Box::new(near), Protocol::Http2, (Arc::default(), 0)).await.unwrap();
+            Connection::start(Box::new(near), Protocol::Http2, (Arc::default(), 0, None)).await.unwrap();
         let sent = connection.exchange(post(vec![0; 512 * 1024]));
         if cancelled {
             assert!(timeout(Duration::ZERO, sent).await.is_err());
@@ -109,7 +109,7 @@ async fn an_idle_connection_is_closed_even_if_the_other_end_reads_nothing() {
     let (near, mut far) = duplex(1024);
     let (closed, closes) = oneshot::channel();
     let mut connection =
-        Connection::start(Box::new(Closing(near, closed)), Protocol::Http1, (Arc::default(), 0))
+        Connection::start(Box::new(Closing(near, closed)), Protocol::Http1, (Arc::default(), 0, None))
             .await
             .unwrap();
     let sent = connection.exchange(post(vec![0; 16 * 1024]));

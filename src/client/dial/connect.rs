@@ -7,7 +7,7 @@ use super::Failed;
 use crate::body::Body;
 use crate::client::watched::{Stream, Watched};
 use crate::error::BoxError;
-use crate::outcome::{Failure, Phase, Seen};
+use crate::outcome::{Egress, Failure, Phase, ReasonPhrase, Seen};
 use bytes::{Bytes, BytesMut};
 use http::{Request, Response};
 use http_body::Body as _;
@@ -42,13 +42,22 @@ impl Refusal {
         let mut read = BytesMut::new();
         // Late or broken: what has come stays.
         let _ = timeout(REFUSAL_WAIT, proxy.read(&mut body, &mut read)).await;
-        let answer = Response::from_parts(head, read.freeze());
+        let mut answer = Response::from_parts(head, read.freeze());
+        keep_phrase(&mut answer);
         Failure::new(Phase::Tunnel, Seen::Never).refused(answer)
     }
 }
 
-/// Asks the proxy at the other end of `io` for a tunnel.
-pub(super) async fn open(io: Stream, connect: Request<Body>) -> Result<Stream, Failed> {
+/// Says the reason phrase beside an answer that has one of its own.
+pub(in crate::client) fn keep_phrase<B>(answer: &mut Response<B>) {
+    if let Some(phrase) = answer.extensions().get::<hyper::ext::ReasonPhrase>() {
+        let phrase = ReasonPhrase::new(phrase.as_bytes().to_vec());
+        answer.extensions_mut().insert(phrase);
+    }
+}
+
+/// Asks the proxy at the other end of `io` for a tunnel. It may say where that leaves from.
+pub(super) async fn open(io: Stream, connect: Request<Body>) -> Result<(Stream, Option<Egress>), Failed> {
     let (mut sender, connection) = Builder::new()
         .ignore_invalid_headers_in_responses(true)
         .max_buf_size(MAX_HEAD)
@@ -69,9 +78,11 @@ pub(super) async fn open(io: Stream, connect: Request<Body>) -> Result<Stream, F
     if !answer.status().is_success() {
         return Err(Failed::Refused(Box::new(Refusal { proxy, answer })));
     }
+    let egress = Egress::from_connect(answer.headers());
     let parts = proxy.connection.into_parts();
     let io = parts.io.into_inner();
-    Ok(if parts.read_buf.is_empty() { io } else { Box::new(Watched::after(parts.read_buf, io)) })
+    let io = if parts.read_buf.is_empty() { io } else { Box::new(Watched::after(parts.read_buf, io)) };
+    Ok((io, egress))
 }
 
 fn failed(cause: impl Into<BoxError>) -> Failure {
@@ -135,7 +146,7 @@ mod tests {
         let mut connect = Request::new(Body::empty());
         *connect.method_mut() = Method::CONNECT;
         *connect.uri_mut() = "shop.example:443".parse().unwrap();
-        let mut tunnel = open(Box::new(near), connect).await?;
+        let (mut tunnel, _) = open(Box::new(near), connect).await?;
         far.write_all(b"late").await.unwrap();
         far.shutdown().await.unwrap();
         let (mut down, mut up) = (String::new(), String::new());
@@ -153,6 +164,7 @@ mod tests {
             "HTTP/1.0 200\n\n",
             "HTTP/1.1 204 No Content\r\n\r\n",
             "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nProxy Connection: keep-alive\r\n\r\n",
             "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n",
         ] {
             for early in [String::new(), "early".to_owned(), "e".repeat(20_000)] {

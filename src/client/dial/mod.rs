@@ -17,8 +17,9 @@ use super::distrust::not_let_in;
 use super::target::{Target, Way};
 use super::watched::{Stream, Watched};
 use crate::exit::{ProxyTls, Route, Via};
-use crate::outcome::{Counts, Failure, Phase, Seen};
+use crate::outcome::{Counts, Egress, Failure, Phase, Seen};
 use connect::Refusal;
+pub(super) use connect::keep_phrase;
 use rustls::pki_types::ServerName;
 use socks::To;
 use std::error::Error as _;
@@ -71,6 +72,8 @@ impl From<Failure> for Failed {
 struct Progress {
     phase: Phase,
     login_accepted: bool,
+    /// What the proxy has said of its exit.
+    egress: Option<Egress>,
     wire: Arc<Counts>,
 }
 
@@ -104,7 +107,9 @@ impl Dialer {
         target: &Target,
         wire: Arc<Counts>,
     ) -> Result<Connection, Failure> {
-        let mut progress = Progress { phase: Phase::ExitDns, login_accepted: false, wire: Arc::clone(&wire) };
+        let counts = Arc::clone(&wire);
+        let mut progress =
+            Progress { phase: Phase::ExitDns, login_accepted: false, egress: None, wire: counts };
         let established = timeout(self.limits.establish, self.establish(route, target, &mut progress)).await;
         let failure = match established {
             Ok(Ok(connection)) => return Ok(connection),
@@ -143,7 +148,8 @@ impl Dialer {
         }
         stream = self.tunnel(route, target, stream, progress).await?;
         let Some(name) = name else {
-            return Ok(Connection::start(stream, Protocol::Http1, (wire, evictions)).await?);
+            let told = (wire, evictions, progress.egress.take());
+            return Ok(Connection::start(stream, Protocol::Http1, told).await?);
         };
         let work = self.origin_tls.handshake(route, name, stream);
         let tls = progress.stage(Phase::OriginTls, self.limits.tls, work).await.map_err(|failed| {
@@ -153,7 +159,7 @@ impl Dialer {
         })?;
         let protocol =
             if tls.get_ref().1.alpn_protocol() == Some(b"h2") { Protocol::Http2 } else { Protocol::Http1 };
-        Ok(Connection::start(Box::new(tls), protocol, (wire, evictions)).await?)
+        Ok(Connection::start(Box::new(tls), protocol, (wire, evictions, progress.egress.take())).await?)
     }
 
     /// TCP to the exit; from an own address, to the origin.
@@ -219,7 +225,7 @@ impl Dialer {
             Way::Through if route.via().forwards() => {
                 let work = connect::open(stream, target.connect(route)?);
                 let opened = progress.stage(Phase::Tunnel, limit, work).await;
-                stream = opened.map_err(|failed| match failed {
+                (stream, progress.egress) = opened.map_err(|failed| match failed {
                     Failed::Failed(failure) => {
                         let refused = failure.source().and_then(|cause| not_let_in(route, cause));
                         Failed::Failed(refused.unwrap_or(failure))
