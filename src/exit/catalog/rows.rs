@@ -1,11 +1,13 @@
 //! The rows, as of October 2026. `{user}` and `{pass}` are what `Gateway::login` gives, whatever the provider calls them.
-//! Times are in seconds. How a row is added stands in the module above.
+//! Times are in seconds. How a row is added stands in the module above,
+//! what its words mean in `row.rs`.
 
-use super::Chars::{Alnum, Any, Digits, Hex, Lower, Unreserved, Word};
-use super::Confidence::{High, Low, Medium};
-use super::OnLoss::{NewExit, Refuses};
-use super::Spelling::{AfterCountry, Joined, Plussed, Underscored};
-use super::{Provider, row};
+use super::provider::Chars::{Alnum, Any, Digits, Hex, Lower, Unreserved, Word};
+use super::provider::Confidence::{High, Low, Medium};
+use super::provider::OnLoss::{NewExit, Refuses};
+use super::provider::Provider;
+use super::provider::Spelling::{AfterCountry, Joined, Plussed, Underscored};
+use super::row::row;
 use crate::exit::Vendor;
 use crate::exit::Via::{Https, Socks5h};
 

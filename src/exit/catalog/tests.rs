@@ -1,7 +1,8 @@
 //! The catalogue against what was written down apart from it.
 
+use super::provider::{Chars, Life, Ports, Token};
 use super::*;
-use crate::exit::{Exit, Gateway, Session};
+use crate::exit::{Exit, Gateway, Session, Vendor, Via};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 

@@ -1,6 +1,7 @@
 //! Templates and their values: what is rendered, and what is refused.
 
-use super::super::Vendor;
+use super::super::token::Session;
+use super::super::{Exit, Vendor};
 use super::*;
 use std::collections::HashSet;
 
@@ -105,7 +106,7 @@ fn a_wrong_gateway_is_refused_when_built_and_says_why_without_a_value() {
             row("iproyal"),
             "no value for `{ttl}`; give it by Gateway::ttl: how long a session lives by default is not known",
         ),
-        (row("packetstream").country("kr"), "no `{CountryName}`"),
+        (row("packetstream").country("kr"), "its country's name is not known here"),
         // Values that run together, or end others.
         (of("http://{user}{session}:{pass}@gw.test:1"), "`{user}` and `{session}` side by side"),
         (
@@ -146,7 +147,7 @@ fn a_wrong_gateway_is_refused_when_built_and_says_why_without_a_value() {
             "a `id` that is no part of a host",
         ),
         (
-            of("http://{user}-{session}:{pass}@{id}.gw.test:1").field("id", &SECRET.repeat(50)),
+            of("http://{user}-{session}:{pass}@{id}.{id}.{id}.gw.test:1").field("id", &SECRET.repeat(20)),
             "no usable host",
         ),
         (
@@ -187,7 +188,7 @@ fn a_wrong_gateway_is_refused_when_built_and_says_why_without_a_value() {
         (row("iproyal").ttl(secs(60)).token_length(12).unwrap(), "`iproyal` takes tokens of 8 characters"),
         (row("evomi").token_length(5).unwrap(), "takes tokens of 6 to 10 characters"),
         (row("netnut").country("de").token_length(9).unwrap(), "takes tokens of 1 to 8 characters"),
-        (row("tor").via(Via::Http), "no known port for that scheme"),
+        (Gateway::provider("tor").unwrap().via(Via::Http), "no known port for that scheme"),
     ] {
         let refused = gateway.check().map_or_else(|error| error.to_string(), |()| "taken".to_owned());
         assert!(refused.contains(why), "{gateway:?}\n wanted: {why}\n got: {refused}");
