@@ -29,7 +29,7 @@
 //!    renewed by it. What is not known is left out of the row, never guessed.
 //! 2. A line in `facts.tsv`, from the source and not from the row: the test compares the two. Where they must differ, an
 //!    entry in `EXCEPTIONS` of `tests.rs` with the reason. A line in `renders.tsv`: the login as the provider's page shows it.
-//! 3. If its refusals mean something of their own: a [`Vendor`], its host in `vendor.rs`, and its signals in `classify`.
+//! 3. If its refusals mean something of their own: a [`Vendor`](super::Vendor), its host in `vendor.rs`, and its signals in `classify`.
 
 mod provider;
 mod row;

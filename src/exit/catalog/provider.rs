@@ -129,7 +129,7 @@ pub enum Confidence {
 }
 
 impl Provider {
-    /// Its name for [`Gateway::provider`](super::Gateway::provider).
+    /// Its name for [`Gateway::provider`](crate::exit::Gateway::provider).
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
@@ -147,7 +147,7 @@ impl Provider {
         self.product
     }
 
-    /// Its template, as [`Gateway::parse`](super::Gateway::parse) reads it: to change what the row has and yours has not.
+    /// Its template, as [`Gateway::parse`](crate::exit::Gateway::parse) reads it: to change what the row has and yours has not.
     /// One so read knows nothing of the row's limits and lifetimes.
     #[must_use]
     pub fn template(&self) -> String {
