@@ -129,7 +129,10 @@ fn gateways(given: &[String], args: &Args) -> Result<Vec<Gateway>, BadInput> {
         true => Gateway::parse(text).map(|gateway| sessions.into_iter().fold(gateway, Gateway::sessions)),
         false => Gateway::rotating(text),
     };
-    let named = |(at, text)| read(text).map_err(|error| BadInput(format!("--gateway {at}: {error}")));
+    // What is wrong with a template's values shows when it is built: alone, so that the message can say which one it was.
+    let check = |gateway: Gateway| Scheduler::builder().gateway(gateway.clone()).build().map(|_| gateway);
+    let named =
+        |(at, text)| read(text).and_then(check).map_err(|error| BadInput(format!("--gateway {at}: {error}")));
     (1..).zip(given).map(named).collect()
 }
 
