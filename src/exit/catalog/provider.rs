@@ -207,7 +207,8 @@ impl Provider {
 
     /// Where it is spoken to in that way, if it can be. SOCKS5 is the same for the gateway, whoever resolves names.
     pub(in crate::exit) fn port_for(&self, via: Via) -> Option<Port> {
-        let same = |known: Via| known == via || (known.is_socks() && via.is_socks());
+        let five = |via: Via| matches!(via, Via::Socks5 | Via::Socks5h);
+        let same = |known: Via| known == via || (five(known) && five(via));
         if same(self.via) {
             return Some(self.port());
         }

@@ -261,8 +261,8 @@ impl Gateway {
         self.with(|inner| inner.sessions = Some(sessions))
     }
 
-    /// Says how long the provider keeps a session on one exit. What asks to hold an exit for longer is refused. Default: what
-    /// is asked for by [`ttl`](Self::ttl), else what the catalogue knows.
+    /// Says how long the provider keeps a session on one exit. What holds one for longer is renewed before, and refused if it
+    /// must not move. Default: what is asked for by [`ttl`](Self::ttl), else what the catalogue knows.
     #[must_use]
     pub fn lifetime(self, lifetime: Duration) -> Self {
         self.with(|inner| inner.lifetime = Some(lifetime))
