@@ -316,6 +316,10 @@ async fn te_034_no_debug_output_and_no_event_shows_a_login() {
     let gateway = Gateway::parse("http://TOKENUSER-{session}:S3CRET@gw.test:1").unwrap();
     let tls = ProxyTls::builder().roots_pem(lab.ca_pem().as_bytes()).server_name("gw.test").build().unwrap();
     text += &(shown(&gateway) + &shown(&gateway.clone().proxy_tls(&tls)) + &shown(&tls));
+    let given =
+        Gateway::provider("brightdata").unwrap().login(USER, PASSWORD).field("zone", PASSWORD).state(USER);
+    text += &(shown(&given) + &whole(&Scheduler::builder().gateway(given.clone()).build().unwrap_err()));
+    text += &shown(&Scheduler::builder().gateway(given.country("us")));
     while let Ok(more) = leased.try_recv() {
         text += &more;
     }

@@ -23,8 +23,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", help_heading = "What to fetch")]
     pub(crate) proxies: Option<PathBuf>,
 
-    /// A provider's gateway, with {session} where it wants the session token; without {session} it rotates by itself. More
-    /// than one may be given, and beside --proxies
+    /// A provider's gateway, with {session} where it wants the session token, or with a range of ports each of which is a
+    /// session; without either it rotates by itself. More than one may be given, and beside --proxies
     #[arg(long, value_name = "URL", help_heading = "What to fetch")]
     pub(crate) gateway: Vec<String>,
 
@@ -62,10 +62,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..), help_heading = "How to fetch")]
     pub(crate) hold: Option<u32>,
 
-    /// Sessions of each gateway that requests share which hold no exit
-    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65_536),
+    /// Sessions of each gateway that requests share which hold no exit; 256, or all ports of a shorter range
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536),
           help_heading = "How to fetch")]
-    pub(crate) sessions: u32,
+    pub(crate) sessions: Option<u32>,
 
     /// Without --proxies and --gateway: goes through a gateway of the lab instead of a list of its exits
     #[arg(long, conflicts_with_all = ["proxies", "gateway"], help_heading = "How to fetch")]

@@ -42,7 +42,7 @@ impl World {
         if args.is_lab() {
             return Self::in_the_lab(args).await;
         }
-        let holds_nothing = |gateway: &String| !gateway.contains(SESSION);
+        let holds_nothing = |gateway: &String| !has_sessions(gateway);
         if args.hold.is_some() && args.proxies.is_none() && args.gateway.iter().all(holds_nothing) {
             let what = "--hold: a gateway without {session} rotates by itself, so nothing can be held";
             return Err(BadInput(what.into()));
@@ -124,19 +124,32 @@ fn with_gateway(via: Via) -> LabBuilder {
 
 /// The message of a gateway that cannot be used says which one, and does not repeat it.
 fn gateways(given: &[String], args: &Args) -> Result<Vec<Gateway>, BadInput> {
-    let sessions = NonZeroU32::new(args.sessions).unwrap_or(NonZeroU32::MIN);
-    let read = |text: &String| match text.contains(SESSION) {
-        true => Gateway::parse(text).map(|gateway| gateway.sessions(sessions)),
+    let sessions = args.sessions.and_then(NonZeroU32::new);
+    let read = |text: &String| match has_sessions(text) {
+        true => Gateway::parse(text).map(|gateway| sessions.into_iter().fold(gateway, Gateway::sessions)),
         false => Gateway::rotating(text),
     };
-    let named = |(at, text)| read(text).map_err(|error| BadInput(format!("--gateway {at}: {error}")));
+    // What is wrong with a template's values shows when it is built: alone, so that the message can say which one it was.
+    let check = |gateway: Gateway| Scheduler::builder().gateway(gateway.clone()).build().map(|_| gateway);
+    let named =
+        |(at, text)| read(text).and_then(check).map_err(|error| BadInput(format!("--gateway {at}: {error}")));
     (1..).zip(given).map(named).collect()
+}
+
+/// Whether each token, or each port of a range, is a session.
+fn has_sessions(gateway: &str) -> bool {
+    let range = |part: &str| {
+        part.split_once('-')
+            .is_some_and(|(first, last)| first.parse::<u16>().is_ok() && last.parse::<u16>().is_ok())
+    };
+    let address = gateway.rsplit('@').next().unwrap_or_default();
+    gateway.contains(SESSION) || address.split(':').skip(1).any(range)
 }
 
 /// A forgotten placeholder or port is a guess that shows in no answer, but on the bill.
 fn tell_rotating(args: &Args, gateways: &[Gateway]) {
     for (at, (text, gateway)) in (1..).zip(args.gateway.iter().zip(gateways)) {
-        if !text.contains(SESSION) {
+        if !has_sessions(text) {
             let (host, port) = (gateway.host(), gateway.port());
             eprintln!(
                 "fetch: --gateway {at} has no {SESSION} in its login, so {host} at port {port} is taken to rotate by itself; if \

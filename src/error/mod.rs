@@ -18,10 +18,12 @@
 
 mod config;
 mod lease;
+mod nearest;
 mod order;
 
 pub use config::ConfigError;
 pub use lease::{LeaseError, UnusableCounts};
+pub(crate) use nearest::nearest;
 pub use order::CarriesRefusal;
 
 use crate::exit::ExitId;

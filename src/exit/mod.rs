@@ -13,6 +13,8 @@
 //! # Ok::<(), tower_egress::ConfigError>(())
 //! ```
 
+pub mod catalog;
+mod country;
 mod credential;
 mod gateway;
 mod keepers;
@@ -22,6 +24,7 @@ mod pool;
 mod proxy_tls;
 mod route;
 mod spec;
+mod template;
 #[cfg(test)]
 mod tests;
 mod token;
@@ -163,14 +166,17 @@ impl Exit {
     }
 
     /// One session of a gateway; `fresh` if each connection is another exit.
-    fn session(of: &Self, credential: Option<Credential>, token: Option<&str>, fresh: bool) -> Self {
-        let (via, host, port) = (of.route.via(), of.route.host(), of.route.port());
+    fn session(
+        via: Via,
+        host: &str,
+        port: u16,
+        credential: Option<Credential>,
+        token: Option<&str>,
+        fresh: bool,
+    ) -> Self {
         let id = ExitId::of(via, host, port, credential.as_ref().map_or("", Credential::user), token);
         let reuse = if fresh { Reuse::Nobody } else { Reuse::Anybody };
-        let session = Route::new(id, via, host, port, credential, reuse);
-        #[cfg(feature = "client")]
-        let session = session.with_tls_of(&of.route);
-        Self { route: session }
+        Self { route: Route::new(id, via, host, port, credential, reuse) }
     }
 
     /// The same proxy and login at another port, which is another exit.

@@ -171,14 +171,6 @@ impl Route {
         Self::to(Way { tls, ..self.to.way.clone() }, self.reuse)
     }
 
-    #[cfg(feature = "client")]
-    pub(super) fn with_tls_of(self, other: &Self) -> Self {
-        match other.tls() {
-            Some(tls) => self.with_tls(Some(tls.clone())),
-            None => self,
-        }
-    }
-
     /// How TLS to the proxy works, if that was said.
     #[cfg(feature = "client")]
     pub(crate) fn tls(&self) -> Option<&super::ProxyTls> {
