@@ -60,12 +60,14 @@
 mod body;
 mod cap;
 mod collect;
-mod drain;
 mod failure;
 mod future;
+mod judge;
 mod layer;
+mod pages;
+mod peek;
 mod proxies;
-mod rule;
+pub mod rule;
 mod service;
 mod status;
 #[cfg(test)]
