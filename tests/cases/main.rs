@@ -18,3 +18,4 @@ mod repeats;
 mod rests;
 mod shop;
 mod stacks;
+mod walls;

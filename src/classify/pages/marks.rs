@@ -75,7 +75,7 @@ pub(super) const PAGES: &[Row] = &[
     ),
     // With that script of it any page may come, an error of the site's own, too.
     Row {
-        unless: &["/scripts/jsd/"],
+        unless: &["scripts/jsd/"],
         ..row(
             "Cloudflare challenge",
             &[(403, 403), (429, 429), (503, 503)],
