@@ -95,10 +95,15 @@ fn by_site(site: &Site, status: StatusCode, hint: Option<RetryAfter>) -> Option<
         let limited = matches!(outcome, Outcome::RateLimited { retry_after: None });
         return Some(if limited { Outcome::RateLimited { retry_after: hint } } else { outcome });
     }
-    (site.is_api() && status.is_client_error()).then(|| match hint {
-        Some(_) => Outcome::RateLimited { retry_after: hint },
-        None => Outcome::Ok,
+    (site.is_api() && status.is_client_error()).then(|| match asks_for_time(hint) {
+        true => Outcome::RateLimited { retry_after: hint },
+        false => Outcome::Ok,
     })
+}
+
+/// A wait that has passed asks for nothing.
+fn asks_for_time(hint: Option<RetryAfter>) -> bool {
+    hint.is_some_and(|hint| !hint.wait().is_zero())
 }
 
 /// The table.
@@ -108,7 +113,7 @@ fn by_status(status: StatusCode, hint: Option<RetryAfter>, tunnelled: bool) -> O
         403 => Outcome::Blocked { by: BlockedBy::Unknown },
         429 => Outcome::RateLimited { retry_after: hint },
         // Who says when to come back is not broken.
-        503 if hint.is_some() => Outcome::RateLimited { retry_after: hint },
+        503 if asks_for_time(hint) => Outcome::RateLimited { retry_after: hint },
         // The site's own word of where it may be read; outside a tunnel perhaps the provider's.
         451 if tunnelled => Outcome::Blocked { by: BlockedBy::Country },
         451 => Outcome::TargetDenied,
