@@ -87,7 +87,7 @@ impl Judged {
     /// By a good answer that was collected, where its page had not come in time or was not waited for. Amends the report.
     pub(super) fn see_whole(&mut self, parts: &Parts, whole: &First) {
         let before = self.told.evidence;
-        if self.told.reach == Reach::No || !before.outcome.is_ok() {
+        if !before.outcome.is_ok() || self.told.reach.wait(parts.status, &parts.headers).is_none() {
             return;
         }
         let evidence = look_at(whole, true, &parts.headers, |page| {
