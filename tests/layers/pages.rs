@@ -38,7 +38,7 @@ fn unavailable() -> Outcome {
     Outcome::OriginError { status: http::StatusCode::SERVICE_UNAVAILABLE }
 }
 
-fn once() -> http::Request<Full<Bytes>> {
+fn once() -> Request<Full<Bytes>> {
     with(Request::get(URI), "", LeaseRequest::per_request().attempts(NonZeroU32::MIN))
 }
 

@@ -160,3 +160,30 @@ fn only_what_may_be_a_walls_page_is_waited_for() {
         assert_eq!(wait(line), expected, "{line}");
     }
 }
+
+proptest::proptest! {
+    /// Pages are made by strangers.
+    #[test]
+    fn no_page_makes_the_search_panic_or_outgrow_its_cap(
+        status in 100..1_000_u16,
+        parts in proptest::collection::vec(("[ -~]{0,9}|Reference #[0-9a-f.]{0,9}|&#46;|t=bv", 0..200_usize), 0..12),
+        packing in "gzip|deflate|br|identity",
+        kind in "text/html|text/plain|application/json|;",
+        cut in 0..64_usize,
+    ) {
+        let marks: Vec<&str> = super::marks::PAGES.iter().flat_map(|row| row.marks).copied().collect();
+        let mut page = Vec::new();
+        for (text, mark) in &parts {
+            page.extend_from_slice(text.as_bytes());
+            page.extend_from_slice(marks.get(*mark).unwrap_or(&"").as_bytes());
+        }
+        page.truncate(page.len().saturating_sub(cut));
+        let status = StatusCode::from_u16(status).unwrap();
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_str(&kind).unwrap());
+        shown(status, &headers, &String::from_utf8_lossy(&page), cut == 0);
+        headers.insert("content-encoding", HeaderValue::from_str(&packing).unwrap());
+        let unpacked = super::unpack(&headers, page[..].into());
+        proptest::prop_assert!(unpacked.is_none_or(|(text, _)| text.len() <= super::MAX_BYTES));
+    }
+}
