@@ -157,7 +157,7 @@ async fn te_130_a_block_whose_page_breaks_is_one_outcome() {
                 Reply::new(status(code)).header(CONTENT_TYPE, HeaderValue::from_static(kind)).body(robots);
             // A page with a 200 counts where all of it is there.
             let cut = if code == 200 { None } else { Some(60).filter(|_| cut) };
-            let page = cut.map_or(page.clone(), |at| page.cut_after(at));
+            let page = cut.map_or_else(|| page.clone(), |at| page.clone().cut_after(at));
             shop.world.origin().page("/p", page);
             let get = request(Method::GET, &shop.world.tls_url("/p"), "", tried(1));
             let answer = shop.send(get).await.unwrap();
