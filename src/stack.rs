@@ -99,6 +99,13 @@ impl EgressLayer {
         self
     }
 
+    /// See [`ClassifyLayer::pages`].
+    #[must_use]
+    pub fn pages(mut self, searched: bool) -> Self {
+        self.classify = self.classify.pages(searched);
+        self
+    }
+
     /// See [`ClassifyLayer::rule`].
     #[must_use]
     pub fn rule(mut self, rule: impl Rule + 'static) -> Self {

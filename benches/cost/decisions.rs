@@ -2,12 +2,13 @@
 
 use crate::measure::{Case, Cost, Round, Table};
 use governor::{Quota, RateLimiter};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::num::NonZeroU32;
-use std::time::Duration;
-use tower_egress::outcome::RetryAfter;
-use tower_egress::{ExitList, LeaseRequest, Outcome, Scheduler};
+use std::time::{Duration, SystemTime};
+use tower_egress::outcome::{Connection, RetryAfter};
+use tower_egress::{ExitList, LeaseRequest, Outcome, Scheduler, Site, classify};
 
 pub(crate) const TABLE: Table = Table { name: "decisions", cases, first: || {}, holds: flat };
 
@@ -72,8 +73,69 @@ fn peer(keys: usize) -> Round {
     Box::new(round)
 }
 
+/// A head of twelve headers, as walls and shops send them.
+fn headers() -> HeaderMap {
+    let lines = [
+        ("date", "Tue, 14 Nov 2023 22:13:20 GMT"),
+        ("content-type", "text/html; charset=utf-8"),
+        ("content-length", "5120"),
+        ("connection", "keep-alive"),
+        ("cache-control", "private, max-age=0, no-store, no-cache"),
+        ("server", "cloudflare"),
+        ("cf-ray", "8245c3b2ad6f1a2b-FRA"),
+        ("set-cookie", "__cf_bm=x; path=/; HttpOnly"),
+        ("x-frame-options", "SAMEORIGIN"),
+        ("x-content-type-options", "nosniff"),
+        ("strict-transport-security", "max-age=15552000"),
+        ("vary", "Accept-Encoding"),
+    ];
+    lines
+        .iter()
+        .map(|(name, value)| (name.parse().expect("a name"), HeaderValue::from_static(value)))
+        .collect()
+}
+
+/// Names the outcome of a head that came through a tunnel.
+fn classify(status: u16, site: Option<Site>) -> Round {
+    let (headers, over) = (headers(), Connection::new().tunnelled(true));
+    let status = StatusCode::from_u16(status).expect("a status");
+    Box::new(move || {
+        let (headers, site) = (black_box(&headers), black_box(site.as_ref()));
+        black_box(classify::head(black_box(status), headers, None, &over, site, SystemTime::UNIX_EPOCH));
+    })
+}
+
+/// Searches 16 KiB of a shop's page that came with a refusal.
+fn search() -> Round {
+    let (headers, mut page) = (headers(), String::new());
+    for at in 0.. {
+        writeln!(
+            page,
+            "<div class=\"item-{at}\" data-sku=\"{at}\"><a href=\"/p/{at}?ref=list\">Enter Product {at}</a><script \
+             src=\"https://cdn.shop.example/challenge-{at}.js\"></script><p>Price: 9.{at} EUR, Request, Access</p></div>"
+        )
+        .expect("a string takes it");
+        if page.len() >= 16 << 10 {
+            break;
+        }
+    }
+    page.truncate(16 << 10);
+    Box::new(move || {
+        let said =
+            classify::page(StatusCode::SERVICE_UNAVAILABLE, &headers, black_box(page.as_bytes()), false);
+        assert_eq!(black_box(said), None);
+    })
+}
+
 fn cases() -> Vec<Case> {
     let mut cases = vec![
+        Case::new("head of a 200, 12 headers", || classify(200, None)).within(600, 0),
+        Case::new("head of a 403, 12 headers", || classify(403, None)).within(900, 0),
+        Case::new("head of a 403 at a site that names it", || {
+            classify(403, Some(Site::new().status(403, Outcome::Ok).status(420, Outcome::Fatal)))
+        })
+        .within(900, 0),
+        Case::new("page of 16 KiB, searched for all marks", search).within(60_000, 0),
         Case::new("sticky hit + report(ok), 1k keys", || sticky(1_000)).within(1_530, 0),
         Case::new("sticky hit + report(ok), 1M keys", || sticky(1_000_000)).within(1_610, 0),
         Case::new("peer: governor, keyed check, 1k keys", || peer(1_000)),

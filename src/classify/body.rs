@@ -1,7 +1,7 @@
 //! The response body: counts, watches, holds the lease.
 
 use super::cap::Cap;
-use super::drain::First;
+use super::peek::First;
 use super::watch::{Idle, Watch, brings_something};
 use crate::body::into_bytes;
 use crate::error::{BoxError, Error};

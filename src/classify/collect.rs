@@ -1,7 +1,7 @@
 //! Reads the whole body of a good answer before it goes up, so that one that breaks can be had again.
 
 use super::cap::Cap;
-use super::drain::First;
+use super::peek::First;
 use super::watch::{Idle, brings_something};
 use crate::body::into_bytes;
 use crate::error::{BoxError, Error};
@@ -31,6 +31,26 @@ pub(super) struct Collect<RB> {
 impl<RB> Collect<RB> {
     pub(super) fn new(body: RB, cap: Cap, idle: Duration) -> Self {
         Self { rest: Some(body), whole: First::new(), small: BytesMut::new(), cap, idle: Idle::new(idle) }
+    }
+
+    /// Of which the first was read already, and is counted.
+    pub(super) fn after(first: First, rest: Option<RB>, cap: Cap, idle: Duration) -> Self {
+        let (whole, small) = (First::new(), BytesMut::new());
+        let mut collect = Self { rest, whole, small, cap, idle: Idle::new(idle) };
+        first.into_iter().flatten().for_each(|frame| collect.put(frame));
+        collect
+    }
+
+    fn put(&mut self, frame: Frame<Bytes>) {
+        match frame.into_data() {
+            Ok(data) => self.push(data),
+            // Trailers are the end. More of them would take room that nobody counts.
+            Err(trailers) => {
+                self.rest = None;
+                self.gather();
+                self.whole.push_back(Ok(trailers));
+            }
+        }
     }
 
     fn push(&mut self, data: Bytes) {
@@ -110,22 +130,13 @@ where
     }
 
     fn keep(&mut self, frame: Frame<Bytes>, handle: &LeaseHandle) -> Result<(), Error> {
-        match frame.into_data() {
-            Ok(data) => {
-                if let Err(too_large) = self.cap.take(data.len()) {
-                    self.rest = None;
-                    return Err(too_large.of(handle));
-                }
-                handle.add_bytes(data.len());
-                self.push(data);
-            }
-            // Trailers are the end. More of them would take room that nobody counts.
-            Err(trailers) => {
-                self.rest = None;
-                self.gather();
-                self.whole.push_back(Ok(trailers));
-            }
+        let bytes = frame.data_ref().map_or(0, Bytes::len);
+        if let Err(too_large) = self.cap.take(bytes) {
+            self.rest = None;
+            return Err(too_large.of(handle));
         }
+        handle.add_bytes(bytes);
+        self.put(frame);
         Ok(())
     }
 }

@@ -3,16 +3,16 @@
 use super::EgressBody;
 use super::cap::Cap;
 use super::collect::Collect;
-use super::drain::{self, Drain, First};
+use super::failure;
+use super::judge::Judged;
 use super::layer::{Limits, Terms};
+use super::peek::{self, First, Peek};
 use super::service::own;
 use super::watch::Watch;
-use super::{failure, gateway, status};
 use crate::error::{BoxError, Error, LeaseError};
-use crate::outcome::{Connection, Evidence, Failure, Phase, Seen};
+use crate::outcome::{Failure, Phase, Seen};
 use crate::scheduler::LeaseHandle;
 use http::Response;
-use http::header::RETRY_AFTER;
 use http::response::Parts;
 use http_body::Body;
 use pin_project::pin_project;
@@ -20,21 +20,22 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use tokio::time::Sleep;
 
 /// The future of [`Classify`](super::Classify).
 ///
 /// # Cancel safety
-/// Dropped before it has reported, it blames nobody; after that the report stands. The lease is not its own.
+/// Dropped before the answer's head, it blames nobody; dropped while a page is read, it reports what the head shows; after
+/// that the report stands. The lease is not its own.
 #[pin_project]
 pub struct ClassifyFuture<F, RB> {
     #[pin]
     state: State<F, RB>,
 }
 
-/// `Head ─error→ Done`, `Head ─head→ reported ─┬→ Done`, `├refused→ Drain ─read or 100 ms→ Done`,
-/// `└good, to be whole→ Collect ─read or broken→ Done`
+/// `Head ─error→ Done`, `Head ─head→ ─┬→ reported, Done`, `├page to be searched→ Peek ─read, or late→ reported, Done or Collect`,
+/// `├refused→ reported, Peek ─read, or late→ Done`, `└good, to be whole→ reported, Collect ─read or broken→ Done`
 #[pin_project(project = StateProj)]
 #[allow(clippy::large_enum_variant, reason = "boxing the client's future would cost an allocation a request")]
 enum State<F, RB> {
@@ -48,15 +49,18 @@ enum State<F, RB> {
         tunnelled: bool,
         terms: Terms,
     },
-    Drain {
-        /// First: the body goes before its lease does.
-        page: Drain<RB>,
+    Peek {
+        /// First: the body goes, and the word is said, before its lease goes.
+        page: Peek<RB>,
+        judged: Judged,
+        wait: Duration,
         #[pin]
-        timeout: Sleep,
+        timeout: Option<Sleep>,
         head: Option<Answered>,
     },
     Collect {
         page: Collect<RB>,
+        judged: Judged,
         head: Option<Answered>,
     },
     Done,
@@ -67,11 +71,12 @@ struct Answered {
     parts: Parts,
     watch: Watch,
     idle: Duration,
+    collect: Option<u64>,
 }
 
 impl Answered {
     fn with_body<RB: Body>(self, first: First, rest: Option<RB>, cap: Cap) -> Response<EgressBody<RB>> {
-        let Self { mut parts, watch, idle } = self;
+        let Self { mut parts, watch, idle, .. } = self;
         parts.extensions.insert(watch.handle.served());
         Response::from_parts(parts, EgressBody::new(first, rest, cap, watch, idle))
     }
@@ -115,40 +120,61 @@ where
                             return Poll::Ready(Err(failed(error, &handle)));
                         }
                     };
-                    let evidence = judge(&parts, &handle, *tunnelled, terms);
-                    let drains = drain::wants(&evidence) && drain::helps(&parts, &body, &handle);
+                    let mut judged = Judged::of_head(&parts, &handle, *tunnelled, terms);
                     let (cap, idle) = (Cap::of(limits.collect), limits.body_idle);
-                    let head = Answered { parts, watch: Watch::new(handle), idle };
+                    let wait = judged.wait(&parts, &body);
+                    let head = Answered { parts, watch: Watch::new(handle), idle, collect: limits.collect };
+                    if let Some(wait) = wait {
+                        // The answer is there: a deadline leaves it the time to be read.
+                        head.watch.handle.set_heard();
+                        let page = Peek::new(body, cap);
+                        state.set(State::Peek { page, judged, wait, timeout: None, head: Some(head) });
+                        continue;
+                    }
+                    let evidence = judged.report();
                     if body.is_end_stream() {
                         state.set(State::Done);
                         return Poll::Ready(Ok(head.with_body(First::new(), None, cap)));
                     } else if limits.collect.is_some() && evidence.outcome.is_ok() {
-                        head.watch.handle.set_collecting(true);
-                        let page = Collect::new(body, cap, idle);
-                        state.set(State::Collect { page, head: Some(head) });
-                    } else if drains {
-                        let timeout = tokio::time::sleep(drain::MAX_WAIT);
-                        state.set(State::Drain { page: Drain::new(body, cap), timeout, head: Some(head) });
+                        state.set(State::collect(Collect::new(body, cap, idle), judged, head));
+                    } else if peek::drains(&evidence, &head.parts, &body, &head.watch.handle) {
+                        let (page, wait) = (Peek::new(body, cap), peek::MAX_WAIT);
+                        state.set(State::Peek { page, judged, wait, timeout: None, head: Some(head) });
                     } else {
                         state.set(State::Done);
                         return Poll::Ready(Ok(head.with_body(First::new(), Some(body), cap)));
                     }
                 }
-                StateProj::Drain { page, mut timeout, head } => {
-                    let late = timeout.as_mut().poll(cx).is_ready();
+                StateProj::Peek { page, judged, wait, timeout, head } => {
                     let answered = head.as_ref().expect(TAKEN_ONCE);
-                    if page.poll(cx, &answered.watch.handle).is_pending() && !late {
-                        return Poll::Pending;
+                    let handle = &answered.watch.handle;
+                    ready!(poll_page(page, *wait, timeout, handle, cx));
+                    page.look(&answered.parts.headers, |text| judged.see(&answered.parts, text));
+                    let evidence = judged.report();
+                    let (mut first, rest, cap) = page.take(handle);
+                    let head = head.take().expect(TAKEN_ONCE);
+                    if head.collect.is_some() && evidence.outcome.is_ok() {
+                        if matches!(first.back(), Some(Err(_))) {
+                            state.set(State::Done);
+                            let error = first.pop_back().and_then(Result::err);
+                            return Poll::Ready(Err(error.expect("it was there")));
+                        }
+                        let page = Collect::after(first, rest, cap, head.idle);
+                        let judged = judged.take();
+                        state.set(State::collect(page, judged, head));
+                        continue;
                     }
-                    let (first, rest, cap) = page.take();
-                    let response = head.take().expect(TAKEN_ONCE).with_body(first, rest, cap);
                     state.set(State::Done);
-                    return Poll::Ready(Ok(response));
+                    return Poll::Ready(Ok(head.with_body(first, rest, cap)));
                 }
-                StateProj::Collect { page, head } => {
-                    let handle = &head.as_ref().expect(TAKEN_ONCE).watch.handle;
+                StateProj::Collect { page, judged, head } => {
+                    let answered = head.as_ref().expect(TAKEN_ONCE);
+                    let handle = &answered.watch.handle;
                     let whole = ready!(page.poll(cx, handle));
                     handle.set_collecting(false);
+                    if let Ok(whole) = &whole {
+                        judged.see_whole(&answered.parts, whole);
+                    }
                     let head = head.take().expect(TAKEN_ONCE);
                     state.set(State::Done);
                     return Poll::Ready(whole.map(|whole| head.with_body(whole, None, Cap::NONE)));
@@ -161,27 +187,37 @@ where
 
 const TAKEN_ONCE: &str = "taken once, when the state is left";
 
-/// What the head shows; reported, and with it what counts the bytes to come.
-fn judge(parts: &Parts, handle: &LeaseHandle, tunnelled: bool, terms: &Terms) -> Evidence {
-    // A client that does not say what it used was at least told to use a connection of its own.
-    let over = parts.extensions.get::<Connection>();
-    let kept = over.map_or_else(|| !handle.route().is_fresh(), Connection::is_kept);
-    let tunnelled = tunnelled || over.is_some_and(Connection::is_tunnelled);
-    let (vendor, phrase) = (handle.route().vendor(), gateway::phrase(&parts.extensions));
-    let carried = status::Carried { tunnelled, kept, vendor, phrase };
-    // The clock is read for a date alone.
-    let dated = parts.headers.contains_key(RETRY_AFTER);
-    let now = if dated { handle.wall_now() } else { SystemTime::UNIX_EPOCH };
-    let evidence = status::head(parts.status, &parts.headers, carried, now);
-    let evidence = terms.rules.judge(parts, handle, tunnelled, evidence);
-    if let Some(traffic) = over.and_then(Connection::traffic) {
-        handle.count(traffic.clone());
+impl<F, RB> State<F, RB> {
+    fn collect(page: Collect<RB>, judged: Judged, head: Answered) -> Self {
+        head.watch.handle.set_collecting(true);
+        Self::Collect { page, judged, head: Some(head) }
     }
-    if let Some(egress) = gateway::egress(vendor, &parts.headers, over, tunnelled) {
-        handle.reveal(&egress);
+}
+
+/// As much of a page as is read ahead, or as has come in time.
+fn poll_page<RB>(
+    page: &mut Peek<RB>,
+    wait: Duration,
+    mut timeout: Pin<&mut Option<Sleep>>,
+    handle: &LeaseHandle,
+    cx: &mut Context<'_>,
+) -> Poll<()>
+where
+    RB: Body + Unpin,
+    RB::Error: Into<BoxError>,
+{
+    // The clock goes first, as below. Made at the first wait, so that a page that came with its head needs no timer.
+    let late = timeout.as_mut().as_pin_mut().is_some_and(|timeout| timeout.poll(cx).is_ready());
+    if page.poll(cx, handle).is_ready() || late {
+        return Poll::Ready(());
     }
-    handle.report(evidence);
-    evidence
+    if timeout.is_none() {
+        timeout.set(Some(tokio::time::sleep(wait)));
+        if let Some(timeout) = timeout.as_mut().as_pin_mut() {
+            return timeout.poll(cx);
+        }
+    }
+    Poll::Pending
 }
 
 /// The client's answer, or its error, or that it took too long.

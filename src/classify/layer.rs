@@ -16,10 +16,11 @@ pub struct ClassifyLayer {
 }
 
 /// What holds for every attempt.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Terms {
     pub(super) limits: Limits,
     pub(super) rules: Rules,
+    pub(super) pages: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +34,7 @@ impl ClassifyLayer {
     /// With 30 s to an answer's head, and 30 s between two frames of its body.
     #[must_use]
     pub fn new() -> Self {
-        Self { terms: Terms::default() }
+        Self { terms: Terms { limits: Limits::default(), rules: Rules::default(), pages: true } }
     }
 
     /// Sets how long one attempt may take to the answer's head. [`Duration::MAX`] is no limit.
@@ -69,7 +70,15 @@ impl ClassifyLayer {
         self
     }
 
-    /// Adds a rule of your own. Rules are asked in the order in which they were added, before the
+    /// Sets whether the [signals of known walls](crate::classify#walls) are looked for: their headers, and in pages that may be
+    /// theirs their marks. Without them the status alone counts, and no answer waits for its page to be searched. Default true.
+    #[must_use]
+    pub fn pages(mut self, searched: bool) -> Self {
+        self.terms.pages = searched;
+        self
+    }
+
+    /// Adds a [rule](crate::classify::rule) of your own. Rules are asked in the order in which they were added, before the
     /// [table](crate::classify); the first opinion counts.
     #[must_use]
     pub fn rule(mut self, rule: impl Rule + 'static) -> Self {

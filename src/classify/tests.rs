@@ -9,6 +9,7 @@ use crate::outcome::{
 };
 use crate::request::LeaseRequest;
 use crate::scheduler::{LeaseHandle, Scheduler};
+use crate::site::Site;
 use bytes::Bytes;
 use http::header::{HeaderName, PROXY_AUTHENTICATE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
@@ -28,12 +29,13 @@ fn head(status: u16, headers: &HeaderMap, tunnelled: bool) -> Evidence {
 }
 
 fn over(kept: bool, status: u16, headers: &HeaderMap, tunnelled: bool) -> Evidence {
-    status::head(
-        code(status),
-        headers,
-        status::Carried { tunnelled, kept, vendor: None, phrase: None },
-        SystemTime::UNIX_EPOCH,
-    )
+    at(None, status, headers, status::Carried { tunnelled, kept, vendor: None, phrase: None })
+}
+
+/// At a site.
+fn at(site: Option<&Site>, status: u16, headers: &HeaderMap, carried: status::Carried<'_>) -> Evidence {
+    let here = status::Here { site, pages: true };
+    status::head(code(status), headers, carried, here, SystemTime::UNIX_EPOCH).evidence
 }
 
 const BLOCKED: Outcome = Outcome::Blocked { by: BlockedBy::Unknown };
@@ -51,7 +53,7 @@ fn b07_b17_c09_c31_an_answers_status_names_its_outcome() {
         for status in [200, 204, 206, 301, 304, 399, 404, 410] {
             check(status, Outcome::Ok);
         }
-        for status in [500, 501, 502, 503, 504, 520, 599, 999, 408] {
+        for status in [500, 501, 502, 503, 504, 520, 522, 530, 599, 998, 408] {
             check(status, Outcome::OriginError { status: code(status) });
         }
         for status in
@@ -61,7 +63,9 @@ fn b07_b17_c09_c31_an_answers_status_names_its_outcome() {
         }
         check(403, BLOCKED);
         check(429, LIMITED);
-        check(451, Outcome::TargetDenied);
+        check(999, BLOCKED);
+        let by_country = Outcome::Blocked { by: BlockedBy::Country };
+        check(451, if tunnelled { by_country } else { Outcome::TargetDenied });
     }
 }
 
@@ -112,6 +116,80 @@ fn a_hint_is_kept_with_any_refusal() {
     for status in [429, 403, 503, 408] {
         assert_eq!(head(status, &hint, true).retry_after, wait);
     }
+    assert_eq!(head(503, &hint, true).outcome, Outcome::RateLimited { retry_after: wait }, "it says when");
+    assert_eq!(head(500, &hint, true).outcome, Outcome::OriginError { status: code(500) });
+}
+
+#[test]
+fn what_is_left_of_a_limit_is_a_hint_with_a_refusal_alone() {
+    let spent = headers(HeaderName::from_static("ratelimit"), "limit=9, remaining=0, reset=30");
+    let wait = Some(RetryAfter::new(Duration::from_secs(30)));
+    for status in [429, 503] {
+        let evidence = head(status, &spent, true);
+        assert_eq!(
+            (evidence.outcome, evidence.retry_after),
+            (Outcome::RateLimited { retry_after: wait }, wait)
+        );
+    }
+    for status in [200, 304, 404] {
+        let evidence = head(status, &spent, true);
+        assert_eq!((evidence.outcome, evidence.retry_after), (Outcome::Ok, None), "{status}");
+    }
+    let mut both = spent;
+    both.insert(RETRY_AFTER, HeaderValue::from_static("2"));
+    let own = Some(RetryAfter::new(Duration::from_secs(2)));
+    assert_eq!(head(429, &both, true).retry_after, own, "Retry-After says it itself");
+}
+
+#[test]
+fn a_sites_own_word_goes_before_the_table_and_behind_the_walls() {
+    let none = HeaderMap::new();
+    let challenge = headers(HeaderName::from_static("cf-mitigated"), "challenge");
+    let hint = headers(RETRY_AFTER, "30");
+    let wait = Some(RetryAfter::new(Duration::from_secs(30)));
+    let odd = Site::new().status(420, LIMITED).status(403, Outcome::Ok).status(200, BLOCKED);
+    for (tunnelled, kept) in [(true, true), (true, false), (false, true)] {
+        let at = |status, headers| {
+            at(Some(&odd), status, headers, status::Carried { tunnelled, kept, vendor: None, phrase: None })
+        };
+        assert_eq!(at(420, &none).outcome, LIMITED);
+        assert_eq!(at(420, &hint).outcome, Outcome::RateLimited { retry_after: wait });
+        assert_eq!((at(403, &none).outcome, at(403, &challenge).outcome), (Outcome::Ok, BLOCKED));
+        assert_eq!((at(200, &none).outcome, at(404, &none).outcome), (BLOCKED, Outcome::Ok));
+        assert_eq!(at(403, &none).login_accepted, !tunnelled || !kept, "proofs are as ever");
+    }
+}
+
+#[test]
+fn an_apis_4xx_are_answers_unless_it_asks_for_time() {
+    let (none, hint) = (HeaderMap::new(), headers(RETRY_AFTER, "30"));
+    let limited = Outcome::RateLimited { retry_after: Some(RetryAfter::new(Duration::from_secs(30))) };
+    let api = Site::api().status(401, Outcome::Fatal);
+    let over = |tunnelled, status, headers: &HeaderMap| {
+        at(Some(&api), status, headers, status::Carried { tunnelled, kept: true, vendor: None, phrase: None })
+    };
+    for status in [400, 403, 404, 405, 408, 409, 410, 418, 422, 429, 451, 499] {
+        assert_eq!(over(true, status, &none).outcome, Outcome::Ok, "{status}");
+        assert_eq!(over(true, status, &hint).outcome, limited, "{status}");
+    }
+    assert_eq!(over(true, 401, &none).outcome, Outcome::Fatal, "but for what was said of it");
+    assert_eq!(over(true, 503, &hint).outcome, limited);
+    assert_eq!(over(true, 500, &none).outcome, Outcome::OriginError { status: code(500) });
+    assert_eq!(over(true, 407, &none).outcome, Outcome::Ok, "the API's own");
+    let refused = Outcome::AuthError { reason: AuthReason::Capacity };
+    assert_eq!(over(false, 407, &none).outcome, refused, "the proxy's");
+    // A wall in front of it is one all the same.
+    let challenge = headers(HeaderName::from_static("cf-mitigated"), "challenge");
+    assert_eq!(over(true, 403, &challenge).outcome, BLOCKED);
+}
+
+#[test]
+fn without_signals_the_status_alone_counts() {
+    let challenge = headers(HeaderName::from_static("cf-mitigated"), "challenge");
+    let here = status::Here { site: None, pages: false };
+    let carried = status::Carried { tunnelled: true, kept: true, vendor: None, phrase: None };
+    let told = status::head(code(429), &challenge, carried, here, SystemTime::UNIX_EPOCH);
+    assert_eq!((told.evidence.outcome, told.reach), (LIMITED, super::pages::Reach::No));
 }
 
 #[test]

@@ -160,7 +160,7 @@ impl Clock {
         let mut this = self.project();
         let Some(mut timer) = this.timer.as_mut().as_pin_mut() else { return Poll::Pending };
         ready!(timer.as_mut().poll(cx));
-        if *this.extended || handle.evidence().is_none() || handle.is_collecting() {
+        if *this.extended || !handle.is_heard() || handle.is_collecting() {
             return Poll::Ready(());
         }
         *this.extended = true;

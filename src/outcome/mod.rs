@@ -20,6 +20,7 @@ mod failure;
 pub(crate) mod machine;
 mod multiplier;
 mod phrase;
+mod rate_limit;
 mod retry_after;
 mod traffic;
 

@@ -34,10 +34,21 @@ impl RetryAfter {
         if value.bytes().all(|byte| byte.is_ascii_digit()) {
             return Some(Self(value.parse().unwrap_or(u32::MAX)));
         }
-        let date = |text: &str| httpdate::parse_http_date(text.trim()).ok();
-        let at = date(value)?;
-        let sent = headers.get(DATE).and_then(|value| value.to_str().ok()).and_then(date).unwrap_or(now);
-        Some(Self::new(at.duration_since(sent).unwrap_or(Duration::ZERO)))
+        let at = httpdate::parse_http_date(value).ok()?;
+        Some(Self::new(at.duration_since(sent(headers, now)).unwrap_or(Duration::ZERO)))
+    }
+
+    /// Reads what is left of a limit, for an answer that refuses: how long it takes until there is more, if it says that
+    /// nothing is left, or does not say how much.
+    ///
+    /// `RateLimit` in both forms of the IETF's drafts (`limit=100, remaining=0, reset=30` and `"default";r=0;t=30`),
+    /// `RateLimit-Reset`, `X-RateLimit-Reset`, `X-RateLimit-Reset-After`, with the `-Remaining` beside them. Above 10^9 a
+    /// number is a time in seconds since 1970, above 10^12 in milliseconds, measured as in
+    /// [`from_headers`](Self::from_headers). Of several waits the longest holds. What is no number, has passed, or is more than a day away
+    /// is no hint.
+    #[must_use]
+    pub fn from_limits(headers: &HeaderMap, now: SystemTime) -> Option<Self> {
+        super::rate_limit::wait(headers, now).map(Self::new)
     }
 
     /// The wait as it was given.
@@ -45,4 +56,10 @@ impl RetryAfter {
     pub const fn wait(self) -> Duration {
         Duration::from_secs(self.0 as u64)
     }
+}
+
+/// When an answer was sent, by its own clock, else by ours.
+pub(super) fn sent(headers: &HeaderMap, now: SystemTime) -> SystemTime {
+    let date = headers.get(DATE).and_then(|value| value.to_str().ok());
+    date.and_then(|text| httpdate::parse_http_date(text.trim()).ok()).unwrap_or(now)
 }

@@ -246,6 +246,14 @@ impl Pool {
                 Source::Listed => 1.0,
                 _ => return self.lose_session(exit),
             },
+            // A name that does not resolve burns nobody. Where the target works for others the exit's resolver is at fault, and is
+            // not asked for it for a while: it would be the fastest of all.
+            Outcome::TargetFailed => {
+                if self.works(now, origin) {
+                    self.rest_pair(now, by, UNREACHED);
+                }
+                return;
+            }
             // The pair's fault first. The exit's as well if the target works for others, or if this is not the only one.
             Outcome::TargetUnreachable => match self.unreachable_target(now, by) {
                 Some(weight) => weight,

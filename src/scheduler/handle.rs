@@ -174,6 +174,16 @@ impl LeaseHandle {
         self.0.held.collecting.load(Ordering::Acquire)
     }
 
+    /// Whether the answer's head is there.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.evidence().is_some() || self.0.held.heard.load(Ordering::Acquire)
+    }
+
+    /// The head is there, and is reported once its page has been looked at.
+    pub(crate) fn set_heard(&self) {
+        self.0.held.heard.store(true, Ordering::Release);
+    }
+
     pub(crate) fn set_collecting(&self, collecting: bool) {
         self.0.held.collecting.store(collecting, Ordering::Release);
     }

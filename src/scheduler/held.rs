@@ -23,6 +23,8 @@ pub(super) struct Held {
     pub(super) attempt: Option<Attempt>,
     /// Whether the request was handed to the client; a plain caller's counts as handed over.
     pub(super) started: AtomicBool,
+    /// Its answer is there, and its page is read before anything is said of it.
+    pub(super) heard: AtomicBool,
     /// Its answer is to come up whole, and is being read.
     pub(super) collecting: AtomicBool,
     pub(super) bytes: AtomicU64,
@@ -73,6 +75,7 @@ impl Held {
             origin,
             attempt: None,
             started: AtomicBool::new(true),
+            heard: AtomicBool::new(false),
             collecting: AtomicBool::new(false),
             bytes: AtomicU64::new(0),
             said: Mutex::default(),

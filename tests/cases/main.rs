@@ -19,3 +19,4 @@ mod rests;
 mod shop;
 mod speakers;
 mod stacks;
+mod walls;

@@ -124,7 +124,7 @@ async fn te_122_a_body_that_stalls_ends_in_its_idle_time_and_is_not_asked_for_ag
 
 /// About a mebibyte that unpacks to a gibibyte: a mebibyte of nothing, packed, as often as needed. Its checksum is wrong, but
 /// nobody comes as far.
-fn bomb() -> Bytes {
+pub(crate) fn bomb() -> Bytes {
     let mut part = Vec::with_capacity(64 << 10);
     let mut packer = Compress::new(Compression::best(), false);
     packer.compress_vec(&[0; 1 << 20], &mut part, FlushCompress::Full).unwrap();

@@ -12,6 +12,7 @@ mod kept;
 mod lease;
 mod observers;
 mod order;
+mod pages;
 mod plain;
 mod retry;
 mod rules;

@@ -114,7 +114,7 @@ fn what_cannot_be_built_is_said_when_it_is_built() {
     let error = Scheduler::builder().build().unwrap_err();
     assert_eq!(
         (error.field(), error.cure()),
-        ("exits", "add a list with Builder::exits, or Builder::gateway")
+        ("exits", "add a list with Builder::exits, or Builder::gateway, or Builder::pool")
     );
     let list = |text| ExitList::parse(text).unwrap();
     let twice =

@@ -137,7 +137,7 @@ async fn what_another_exit_may_cure_is_sent_once_more_through_it() {
     let cases = [
         (plain, answer(407, &[("proxy-authenticate", "Basic")]), rejected),
         (plain, status(407), capacity),
-        (URI, status(451), Outcome::TargetDenied),
+        (plain, status(451), Outcome::TargetDenied),
         (URI, refused(407), capacity),
         (URI, refused(503), full),
         (URI, refused(502), Outcome::TargetUnreachable),

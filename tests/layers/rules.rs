@@ -56,12 +56,12 @@ async fn the_first_opinion_counts_and_without_one_the_table() {
 async fn a_rule_sees_what_the_table_says_and_keeps_the_answers_wait() {
     let scheduler = scheduler(1);
     let slow_down = |answer: &Answer<'_>| match answer.table() {
-        Outcome::OriginError { status } if status == 503 => Some(Outcome::RateLimited { retry_after: None }),
+        Outcome::OriginError { status } if status == 502 => Some(Outcome::RateLimited { retry_after: None }),
         _ => None,
     };
     let stack = EgressLayer::new(&scheduler).rule(slow_down);
     let start = now();
-    let seen = trail(stack, [answer(503, &[("retry-after", "7")]), status(200)], URI).await;
+    let seen = trail(stack, [answer(502, &[("retry-after", "7")]), status(200)], URI).await;
     assert_eq!(seen, [Outcome::RateLimited { retry_after: None }, Outcome::Ok]);
     let took = now() - start;
     assert!((Duration::from_secs(7)..Duration::from_secs(10)).contains(&took), "the hint holds: {took:?}");

@@ -65,7 +65,9 @@ impl Told {
         let (vendor, phrase) = (self.vendor, self.phrase.as_ref());
         let carried = status::Carried { tunnelled, kept: true, vendor, phrase };
         let code = StatusCode::from_u16(self.status).unwrap();
-        status::head(code, &self.headers, carried, SystemTime::UNIX_EPOCH)
+        // Walls are another table's affair.
+        let here = status::Here { site: None, pages: false };
+        status::head(code, &self.headers, carried, here, SystemTime::UNIX_EPOCH).evidence
     }
 
     /// Whether the proxy has said it.
