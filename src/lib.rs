@@ -5,6 +5,8 @@ mod body;
 pub mod classify;
 #[cfg(feature = "client")]
 pub mod client;
+#[cfg(feature = "config")]
+pub mod config;
 mod draw;
 pub mod error;
 pub mod exit;
@@ -30,6 +32,8 @@ pub use body::Body;
 pub use classify::{ClassifyLayer, EgressBody};
 #[cfg(feature = "client")]
 pub use client::{EgressClient, ExitClient};
+#[cfg(feature = "config")]
+pub use config::Config;
 pub use error::{ConfigError, Error, LeaseError, Next};
 pub use exit::{Exit, ExitId, ExitList, Gateway, Pool};
 pub use lease::LeaseLayer;

@@ -15,7 +15,7 @@ const MAY: &[(&str, &[&str])] = &[
     ("request", &["error", "exit", "outcome"]),
     ("site", &["error", "outcome"]),
     // Decisions.
-    ("verdict", &["draw", "outcome"]),
+    ("verdict", &["draw", "error", "outcome"]),
     ("pool", &["draw", "error", "exit", "outcome", "request", "site", "verdict"]),
     ("fleet", &["draw", "error", "exit", "outcome", "request", "site", "verdict", "pool"]),
     // The shell.
@@ -33,6 +33,22 @@ const MAY: &[(&str, &[&str])] = &[
     ("client", &["body", "error", "exit", "outcome"]),
     ("per_exit", &["error", "exit", "outcome"]),
     ("client/egress", &["body", "classify", "client", "error", "scheduler", "stack"]),
+    // A file that says it all.
+    (
+        "config",
+        &[
+            "classify",
+            "client",
+            "error",
+            "exit",
+            "outcome",
+            "request",
+            "scheduler",
+            "site",
+            "stack",
+            "verdict",
+        ],
+    ),
     // The misbehaving world: uses the crate, never the reverse.
     ("lab", &["error", "exit", "outcome"]),
 ];

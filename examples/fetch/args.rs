@@ -7,7 +7,7 @@ use tower_egress::exit;
 
 /// Fetches pages through a pool of proxy exits, and never without one.
 ///
-/// Without --proxies and --gateway it starts a lab on loopback, where 16 of 40 exits misbehave, and fetches 400 pages from
+/// Without --proxies, --gateway and --config it starts a lab on loopback, where 16 of 40 exits misbehave, and fetches 400 pages from
 /// it; with --lab-gateway through a gateway, some of whose sessions the site refuses.
 ///
 /// A page counts as fetched if the site answered for good: 404 and 410 are answers too. One whose body broke is asked for
@@ -27,6 +27,18 @@ pub(crate) struct Args {
     /// session; without either it rotates by itself. More than one may be given, and beside --proxies
     #[arg(long, value_name = "URL", help_heading = "What to fetch")]
     pub(crate) gateway: Vec<String>,
+
+    /// Goes the way that a configuration file says (TOML): pools, gateways, sites, limits. SIGHUP reads it again: exits that
+    /// stay keep what is known of them, and a file that cannot be read changes nothing. Requests, classification and client
+    /// stay as they were at the start
+    #[arg(long, value_name = "FILE", help_heading = "What to fetch",
+          conflicts_with_all = ["proxies", "gateway", "sessions", "lab_gateway", "via", "hold", "deadline", "roots", "proxy_roots", "seed"])]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Fetches nothing, but reads the configuration file with all that it points to, and says what it means; exit status 1 if
+    /// it cannot be used
+    #[arg(long, requires = "config", conflicts_with_all = ["urls", "url", "output"], help_heading = "What to fetch")]
+    pub(crate) check: bool,
 
     /// URLs, one a line; `-` reads standard input. Empty lines and lines that begin with # are skipped
     #[arg(long, value_name = "FILE", help_heading = "What to fetch")]
@@ -119,7 +131,7 @@ impl Args {
     pub(crate) fn read() -> Self {
         let args = Self::parse();
         if args.is_lab() && !(args.urls.is_none() && args.url.is_empty()) {
-            let what = "URLs need a way out: --proxies FILE, or --gateway URL";
+            let what = "URLs need a way out: --proxies FILE, or --gateway URL, or --config FILE";
             Self::command().error(ErrorKind::MissingRequiredArgument, what).exit();
         }
         let is_stdin = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
@@ -132,6 +144,6 @@ impl Args {
 
     /// Whether there is nothing real to go through.
     pub(crate) fn is_lab(&self) -> bool {
-        self.proxies.is_none() && self.gateway.is_empty()
+        self.proxies.is_none() && self.gateway.is_empty() && self.config.is_none()
     }
 }

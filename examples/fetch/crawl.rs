@@ -1,6 +1,7 @@
 //! Workers, progress, and a stop that loses nothing.
 
 use crate::args::Args;
+use crate::configured::{self, Hangups};
 use crate::page::{self, Page};
 use crate::record::Record;
 use crate::world::{self, World};
@@ -65,6 +66,7 @@ pub(crate) async fn run(world: &World, args: &Args, record: &mut Record) -> Craw
     let bar = bar(crawl.wanted);
     let (mut workers, mut pages) = start(world, args);
     let mut stop = std::pin::pin!(stopped());
+    let mut hangups = Hangups::of(world);
     let mut second = tokio::time::interval(Duration::from_secs(1));
     loop {
         tokio::select! {
@@ -74,6 +76,7 @@ pub(crate) async fn run(world: &World, args: &Args, record: &mut Record) -> Craw
                 crawl.interrupted = true;
                 workers.abort_all();
             }
+            path = hangups.next() => bar.suspend(|| configured::reload(&world.scheduler, path)),
             _ = second.tick() => {
                 let now = world.scheduler.snapshot();
                 say_once(now.waiting);
@@ -127,7 +130,7 @@ fn start(world: &World, args: &Args) -> (JoinSet<()>, mpsc::Receiver<Page>) {
     for worker in 0..usize::from(args.concurrency).min(urls.len()) {
         let (urls, next, out, client) =
             (Arc::clone(&urls), Arc::clone(&next), out.clone(), world.client.clone());
-        let (args, ask) = (Arc::clone(&args), world::lease(&args, worker));
+        let (args, ask) = (Arc::clone(&args), world::lease(world, &args, worker));
         workers.spawn(async move {
             while let Some(uri) = urls.get(next.fetch_add(1, Ordering::Relaxed)) {
                 if out.send(page::fetch(&client, uri, ask.clone(), &args).await).await.is_err() {

@@ -4,15 +4,17 @@
 //! 16 misbehave:
 //!
 //! ```text
-//! cargo run --release --features lab --example fetch
+//! cargo run --release --features config,lab --example fetch
 //! ```
 //!
 //! With `--via https`, `socks5h` or `socks5` these exits are such proxies. With `--lab-gateway` it goes through a gateway's
 //! sessions instead. With `--failures` it lets things fail in the lab, and
-//! shows what each costs and how it heals. With `--proxies FILE` (`-` is standard input) or `--gateway URL`, and URLs, it fetches for real and writes
-//! one JSON line a page. `--help` tells the rest.
+//! shows what each costs and how it heals. With `--proxies FILE` (`-` is standard input) or `--gateway URL`, and URLs, it fetches
+//! for real and writes one JSON line a page. With `--config FILE` it goes the way that the file says; see
+//! `examples/egress.toml`. `--help` tells the rest.
 
 mod args;
+mod configured;
 mod crawl;
 mod failures;
 mod input;
@@ -47,6 +49,9 @@ fn main() -> ExitCode {
     let args = Args::read();
     if args.failures {
         return failures::show();
+    }
+    if let (true, Some(path)) = (args.check, &args.config) {
+        return configured::check(path);
     }
     let run = tokio::runtime::Runtime::new().map_err(BadInput::from).and_then(|runtime| {
         let end = runtime.block_on(run(args));

@@ -1,18 +1,17 @@
 //! Where the pages are and how to get there: real exits, or the lab.
 
-use crate::BadInput;
 use crate::args::Args;
-use crate::input;
+use crate::{BadInput, configured, input};
 use http::Uri;
 use std::num::NonZeroU32;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tower::Layer;
 use tower_egress::exit::{ProxyTls, Via};
 use tower_egress::lab::{Behaviour, Lab, LabBuilder, Provider, Reply};
 use tower_egress::scheduler::Builder;
 use tower_egress::{
-    ConfigError, EgressClient, EgressLayer, ExitClient, ExitList, Gateway, LeaseRequest, Scheduler,
+    Config, ConfigError, EgressClient, EgressLayer, ExitClient, ExitList, Gateway, LeaseRequest, Scheduler,
 };
 
 pub(crate) struct World {
@@ -21,6 +20,8 @@ pub(crate) struct World {
     pub(crate) exits: ExitList,
     pub(crate) gateways: Vec<Gateway>,
     pub(crate) urls: Vec<Uri>,
+    /// The file that said all this.
+    pub(crate) config: Option<(PathBuf, Config)>,
     /// Keeps the lab alive.
     pub(crate) lab: Option<Lab>,
 }
@@ -41,6 +42,9 @@ impl World {
     pub(crate) async fn of(args: &Args) -> Result<Self, BadInput> {
         if args.is_lab() {
             return Self::in_the_lab(args).await;
+        }
+        if let Some(path) = &args.config {
+            return Self::configured(path, input::urls(args)?);
         }
         let holds_nothing = |gateway: &String| !has_sessions(gateway);
         if args.hold.is_some() && args.proxies.is_none() && args.gateway.iter().all(holds_nothing) {
@@ -89,7 +93,18 @@ impl World {
         }
         let scheduler = builder.build()?;
         let stack = EgressLayer::new(&scheduler).layer(exit_client(args, lab.as_ref())?);
-        Ok(Self { scheduler, client: EgressClient::of(stack), exits, gateways, urls, lab })
+        Ok(Self { scheduler, client: EgressClient::of(stack), exits, gateways, urls, config: None, lab })
+    }
+
+    fn configured(path: &Path, urls: Vec<Uri>) -> Result<Self, BadInput> {
+        let config = Config::from_path(path)?;
+        configured::tell(&config);
+        let scheduler = config.builder().build()?;
+        let stack = config.egress_layer(&scheduler).layer(config.client().build()?);
+        let exits = config.pools().iter().flat_map(|pool| pool.exits().clone()).collect();
+        let gateways = config.pools().iter().flat_map(|pool| pool.gateways().to_vec()).collect();
+        let config = Some((path.to_owned(), config));
+        Ok(Self { scheduler, client: EgressClient::of(stack), exits, gateways, urls, config, lab: None })
     }
 }
 
@@ -160,7 +175,10 @@ fn tell_rotating(args: &Args, gateways: &[Gateway]) {
 }
 
 /// What a worker asks for.
-pub(crate) fn lease(args: &Args, worker: usize) -> LeaseRequest {
+pub(crate) fn lease(world: &World, args: &Args, worker: usize) -> LeaseRequest {
+    if let Some((_, config)) = &world.config {
+        return config.lease(format!("worker-{worker}"));
+    }
     let ask = match args.hold {
         Some(seconds) => {
             LeaseRequest::new(format!("worker-{worker}")).windowed(Duration::from_secs(seconds.into()))

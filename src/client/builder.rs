@@ -134,18 +134,32 @@ impl ExitClientBuilder {
             Some(pem) => OriginTls::with_roots(pem, self.http2)?,
             None => OriginTls::platform(self.http2),
         };
-        let Limits { connect, tunnel, tls: handshake, establish } = self.limits;
+        self.check_timeouts()?;
+        Ok(self.with(tls))
+    }
+
+    /// What its setters cannot refuse.
+    #[cfg(feature = "config")]
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        if let Some(pem) = &self.roots_pem {
+            OriginTls::with_roots(pem, self.http2)?;
+        }
+        self.check_timeouts()
+    }
+
+    fn check_timeouts(&self) -> Result<(), ConfigError> {
+        let Limits { connect, tunnel, tls, establish } = self.limits;
         for (field, timeout) in [
             ("connect_timeout", connect),
             ("tunnel_timeout", tunnel),
-            ("tls_timeout", handshake),
+            ("tls_timeout", tls),
             ("establish_timeout", establish),
         ] {
             if timeout.is_zero() {
                 return Err(ConfigError::new(field, "is zero", "give it some seconds"));
             }
         }
-        Ok(self.with(tls))
+        Ok(())
     }
 
     /// The client with the platform's roots.

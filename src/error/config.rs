@@ -13,14 +13,39 @@ pub struct ConfigError(Box<Inner>);
 struct Inner {
     file: Option<String>,
     line: Option<u32>,
-    field: &'static str,
+    field: Cow<'static, str>,
     what: Cow<'static, str>,
-    cure: &'static str,
+    cure: Cow<'static, str>,
 }
 
 impl ConfigError {
-    pub(crate) fn new(field: &'static str, what: impl Into<Cow<'static, str>>, cure: &'static str) -> Self {
-        Self(Box::new(Inner { file: None, line: None, field, what: what.into(), cure }))
+    pub(crate) fn new(
+        field: impl Into<Cow<'static, str>>,
+        what: impl Into<Cow<'static, str>>,
+        cure: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        let (field, what, cure) = (field.into(), what.into(), cure.into());
+        Self(Box::new(Inner { file: None, line: None, field, what, cure }))
+    }
+
+    /// The same error, of the value that stands at that place of a larger text.
+    #[cfg(feature = "config")]
+    pub(crate) fn of_value(mut self, place: String) -> Self {
+        if let Some(line) = self.0.line {
+            let Inner { field, what, .. } = &*self.0;
+            self.0.what = format!("has in line {line}: {field} {what}").into();
+        }
+        self.0.field = place.into();
+        self
+    }
+
+    /// The same error, of something in the table at that place of a larger text.
+    #[cfg(feature = "config")]
+    pub(crate) fn of_table(mut self, place: String) -> Self {
+        let Inner { field, what, .. } = &*self.0;
+        self.0.what = format!("has a fault: {field} {what}").into();
+        self.0.field = place.into();
+        self
     }
 
     pub(crate) fn at_line(mut self, line: u32) -> Self {
@@ -47,14 +72,14 @@ impl ConfigError {
 
     /// The field that is wrong.
     #[must_use]
-    pub fn field(&self) -> &'static str {
-        self.0.field
+    pub fn field(&self) -> &str {
+        &self.0.field
     }
 
     /// What to do about it.
     #[must_use]
-    pub fn cure(&self) -> &'static str {
-        self.0.cure
+    pub fn cure(&self) -> &str {
+        &self.0.cure
     }
 }
 

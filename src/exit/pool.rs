@@ -184,6 +184,18 @@ impl Pool {
         self
     }
 
+    /// The exits that its lists name.
+    #[must_use]
+    pub const fn exits(&self) -> &ExitList {
+        &self.exits
+    }
+
+    /// Its gateways.
+    #[must_use]
+    pub fn gateways(&self) -> &[Gateway] {
+        &self.gateways
+    }
+
     /// What its setters cannot refuse.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         let Terms { country, kind, weight, price, interval, .. } = &self.terms;

@@ -144,6 +144,7 @@ impl Builder {
 
     /// What a scheduler is stocked with, at first and at each reload: checked.
     pub(super) fn stock(self) -> Result<Stock, ConfigError> {
+        self.rules.check()?;
         let mut pools = self.pools;
         let is_default = |pool: &Pool| pool.name() == DEFAULT;
         if !self.exits.is_empty() || !self.gateways.is_empty() {

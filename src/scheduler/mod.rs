@@ -57,6 +57,8 @@ pub use served::Served;
 pub use shell::Scheduler;
 pub use state::Until;
 
+#[cfg(feature = "config")]
+pub(crate) use crate::fleet::MOST_POOLS;
 pub(crate) use attempt::Attempt;
 pub(crate) use handle::Hold;
 pub(crate) use place::Place;

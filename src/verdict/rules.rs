@@ -2,6 +2,7 @@
 
 use super::{Facts, Switch, Verdict, Why};
 use crate::draw::unit;
+use crate::error::ConfigError;
 use crate::outcome::{BlockedBy, Outcome, Phase, Seen};
 use std::time::Duration;
 
@@ -70,10 +71,10 @@ impl RetryRules {
         Self { preset: Preset::Negotiated, ..Self::default() }
     }
 
-    /// Sets how often a request is sent at most, the first time included. 0 counts as 1. Default 4.
+    /// Sets how often a request is sent at most, the first time included: 1 at least. Default 4.
     #[must_use]
     pub fn max_attempts(mut self, sends: u32) -> Self {
-        self.max_sends = sends.max(1);
+        self.max_sends = sends;
         self
     }
 
@@ -81,6 +82,16 @@ impl RetryRules {
     #[must_use]
     pub const fn max_sends(&self) -> u32 {
         self.max_sends
+    }
+
+    /// What its setters cannot refuse.
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        match self.max_sends {
+            0 => {
+                Err(ConfigError::new("max_attempts", "is 0", "set it to 1, which sends once and never again"))
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(crate) const fn rest(&self) -> Rest {

@@ -6,11 +6,13 @@
 mod attempts;
 mod bodies;
 mod cancel;
+mod connects;
 mod discarded;
 mod failover;
 mod hints;
 mod jitter;
 mod never_direct;
+mod numbers;
 mod pages;
 mod placement;
 mod redirects;

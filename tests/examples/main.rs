@@ -2,6 +2,7 @@
 
 mod agreement;
 mod built;
+mod configured;
 mod failures;
 mod fetch;
 mod outbound;

@@ -1,0 +1,163 @@
+//! Reads a document with what it points to: variables, files, and the names of others.
+
+use super::complaint;
+use super::document::Document;
+use super::places::{Places, child};
+use super::value::Text;
+use crate::error::ConfigError;
+use serde::Deserialize as _;
+use std::env::VarError;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use toml::de::{DeTable, Deserializer};
+
+/// Looks up a variable of the environment.
+pub(super) type Env<'a> = &'a dyn Fn(&str) -> Result<String, VarError>;
+
+/// Largest file that a document is or points to, in bytes. Lists of proxies have no limit.
+const MOST: u64 = 1 << 20;
+
+/// What is needed to read the values of a document.
+pub(super) struct Reader<'a> {
+    pub(super) places: Places,
+    file: Option<&'a Path>,
+    /// What relative paths begin at.
+    base: &'a Path,
+    env: Env<'a>,
+    /// What works, but should not stay.
+    pub(super) warnings: Vec<ConfigError>,
+    /// Lines of lists that are not used.
+    pub(super) skipped: Vec<ConfigError>,
+}
+
+impl<'a> Reader<'a> {
+    /// The document of a text, and what reads its values. Relative paths begin at the file's folder, else at the working
+    /// directory.
+    pub(super) fn open(
+        text: &str,
+        file: Option<&'a Path>,
+        env: Env<'a>,
+    ) -> Result<(Document, Self), ConfigError> {
+        let root = DeTable::parse(text).map_err(|error| complaint::syntax(&error, text, file))?;
+        let base = file.and_then(Path::parent).unwrap_or_else(|| Path::new(""));
+        let places = Places::of(text, root.get_ref());
+        let reader = Self { places, file, base, env, warnings: Vec::new(), skipped: Vec::new() };
+        let document = Document::deserialize(Deserializer::from(root));
+        Ok((document.map_err(|error| complaint::shape(&error, &reader))?, reader))
+    }
+
+    pub(super) fn in_file(&self, error: ConfigError) -> ConfigError {
+        match self.file {
+            Some(file) => error.in_file(file),
+            None => error,
+        }
+    }
+
+    /// What is wrong at a path of the document.
+    pub(super) fn wrong(
+        &self,
+        path: &str,
+        what: impl Into<std::borrow::Cow<'static, str>>,
+        cure: impl Into<std::borrow::Cow<'static, str>>,
+    ) -> ConfigError {
+        self.in_file(ConfigError::new(path.to_owned(), what, cure).at_line(self.places.line(path)))
+    }
+
+    /// What somebody else found wrong with the value at a path.
+    pub(super) fn placed(&self, path: &str, error: ConfigError) -> ConfigError {
+        if error.file().is_some() {
+            return error;
+        }
+        self.in_file(error.of_value(path.to_owned()).at_line(self.places.line(path)))
+    }
+
+    /// What somebody else found wrong with a table: at the key that the last word of its field names, where there is one.
+    pub(super) fn placed_in(&self, table: &str, error: ConfigError) -> ConfigError {
+        let key = match error.field().rsplit(' ').next().unwrap_or_default() {
+            "price" => "price_per_gb",
+            "interval" => "min_interval",
+            "status" => "statuses",
+            "roots_pem" => "roots",
+            "identity_pem" => "identity",
+            same => same,
+        };
+        let path = child(table, key);
+        if self.places.contains(&path) {
+            return self.placed(&path, error);
+        }
+        self.in_file(error.of_table(table.to_owned()).at_line(self.places.line(table)))
+    }
+
+    /// A secret stands in the document itself.
+    pub(super) fn warn_literal(&mut self, path: &str) {
+        let cure = "take it from { env = \"NAME\" } or { file = \"PATH\" }";
+        let warning = self.wrong(path, "is a secret in the file", cure);
+        self.warnings.push(warning);
+    }
+
+    /// A path of the document as the system knows it.
+    pub(super) fn path(&self, path: &str) -> PathBuf {
+        self.base.join(path)
+    }
+
+    /// The bytes of a file that is named at a path.
+    pub(super) fn bytes(&self, path: &str, file: &str) -> Result<Vec<u8>, ConfigError> {
+        let file = self.path(file);
+        read(&file).map_err(|error| {
+            let what = format!("names {}, which cannot be read: {error}", file.display());
+            self.wrong(path, what, "check the path and its permissions")
+        })
+    }
+
+    /// A text, wherever it is.
+    pub(super) fn text(&self, path: &str, text: &Text) -> Result<String, ConfigError> {
+        match text {
+            Text::Literal(text) => Ok(text.clone()),
+            Text::Env(name) => (self.env)(name).map_err(|error| {
+                let why = match error {
+                    VarError::NotPresent => "is not set",
+                    VarError::NotUnicode(_) => "is not UTF-8",
+                };
+                let what = format!("names the variable {name}, which {why}");
+                self.wrong(path, what, "set it where the program is started")
+            }),
+            Text::File(file) => {
+                let text = String::from_utf8(self.bytes(path, file)?);
+                let text = text.map_err(|_| {
+                    let what = format!("names {}, which is not UTF-8", self.path(file).display());
+                    self.wrong(path, what, "save the file as UTF-8")
+                })?;
+                let line = text.strip_suffix('\n').unwrap_or(&text);
+                Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
+            }
+        }
+    }
+
+    /// One of some words.
+    pub(super) fn word<T: Copy>(
+        &self,
+        path: &str,
+        given: Option<&str>,
+        words: &[(&str, T)],
+    ) -> Result<Option<T>, ConfigError> {
+        let Some(given) = given else { return Ok(None) };
+        match words.iter().find(|(word, _)| *word == given) {
+            Some((_, meant)) => Ok(Some(*meant)),
+            None => {
+                let known: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+                Err(self.wrong(path, "is none of the known words", complaint::suggestion(given, &known)))
+            }
+        }
+    }
+}
+
+/// A file that is not endless.
+pub(super) fn read(file: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(file)?.take(MOST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST {
+        return Err(io::Error::other("it is larger than 1 MiB"));
+    }
+    Ok(bytes)
+}
