@@ -46,7 +46,7 @@ pub(super) fn head(
     let Carried { tunnelled, kept } = carried;
     let hint = hint(status, headers, now);
     let by_proxy = |evidence: Evidence| Told { evidence: evidence.retry_after(hint), reach: Reach::No };
-    if let Some((outcome, seen)) = proxies::own_word(status, headers).filter(|_| !tunnelled) {
+    if let Some((outcome, seen)) = (!tunnelled).then(|| proxies::own_word(status, headers)).flatten() {
         // Who says what it thinks of the target has let the login in.
         let accepted = !matches!(outcome, Outcome::AuthError { .. });
         return by_proxy(Evidence::of(outcome).seen(seen).login_accepted(accepted));
@@ -77,7 +77,7 @@ pub(super) fn head(
 fn hint(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Option<RetryAfter> {
     let asked = RetryAfter::from_headers(headers, now);
     let limited = matches!(status.as_u16(), 429 | 503);
-    asked.or_else(|| RetryAfter::from_limits(headers, now).filter(|_| limited))
+    if limited { asked.or_else(|| RetryAfter::from_limits(headers, now)) } else { asked }
 }
 
 fn by_wall(
