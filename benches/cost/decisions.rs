@@ -135,7 +135,7 @@ fn cases() -> Vec<Case> {
             classify(403, Some(Site::new().status(403, Outcome::Ok).status(420, Outcome::Fatal)))
         })
         .within(900, 0),
-        Case::new("page of 16 KiB, searched for all marks", search).within(60_000, 0),
+        Case::new("page of 16 KiB, searched for all marks", search).within(225_000, 0),
         Case::new("sticky hit + report(ok), 1k keys", || sticky(1_000)).within(1_530, 0),
         Case::new("sticky hit + report(ok), 1M keys", || sticky(1_000_000)).within(1_610, 0),
         Case::new("peer: governor, keyed check, 1k keys", || peer(1_000)),

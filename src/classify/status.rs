@@ -83,7 +83,7 @@ pub(super) fn head(
 fn hint(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Option<RetryAfter> {
     let asked = RetryAfter::from_headers(headers, now);
     let limited = matches!(status.as_u16(), 429 | 503);
-    asked.or_else(|| RetryAfter::from_limits(headers, now).filter(|_| limited))
+    if limited { asked.or_else(|| RetryAfter::from_limits(headers, now)) } else { asked }
 }
 
 fn by_wall(

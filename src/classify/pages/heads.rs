@@ -154,29 +154,23 @@ pub(super) const HEADS: &[Head] = &[
     },
 ];
 
-/// The lengths of the names, and what they begin with: most headers are passed over by these.
-const LENGTHS: u64 = {
-    let (mut lengths, mut at) = (0, 0);
+/// A name's place in [`NAMES`]: by its length, its first byte and its last.
+const fn place(name: &str) -> u8 {
+    let name = name.as_bytes();
+    let (first, last) = (name[0], name[name.len() - 1]);
+    (name.len() as u8).wrapping_mul(31) ^ first.wrapping_mul(7) ^ last.wrapping_mul(13)
+}
+
+/// Where the names of the table have their places: most headers are passed over by this.
+static NAMES: [bool; 256] = {
+    let (mut names, mut at) = ([false; 256], 0);
     while at < HEADS.len() {
-        lengths |= 1 << HEADS[at].name.len();
+        names[place(HEADS[at].name) as usize] = true;
         at += 1;
     }
-    lengths
-};
-const INITIALS: u32 = {
-    let (mut initials, mut at) = (0, 0);
-    while at < HEADS.len() {
-        initials |= 1 << (HEADS[at].name.as_bytes()[0] - b'a');
-        at += 1;
-    }
-    initials
+    names
 };
 const _: () = assert!(HEADS.len() <= 32, "a bit each");
-
-fn may_be_named(name: &str) -> bool {
-    let initial = name.as_bytes()[0].wrapping_sub(b'a');
-    name.len() < 64 && LENGTHS >> name.len() & 1 == 1 && initial < 26 && INITIALS >> initial & 1 == 1
-}
 
 impl Value {
     fn fits(&self, value: &HeaderValue) -> bool {
@@ -199,7 +193,7 @@ pub(super) fn find(status: u16, headers: &HeaderMap) -> Option<&'static Head> {
     let mut fit = 0_u32;
     for (name, value) in headers {
         let name = name.as_str();
-        if !may_be_named(name) {
+        if !NAMES[usize::from(place(name))] {
             continue;
         }
         for (at, row) in HEADS.iter().enumerate() {

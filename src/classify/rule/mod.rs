@@ -15,7 +15,7 @@
 //!     .or(rule::mark("Are you human?", blocked).statuses(200..=200))
 //!     .at("*.shop.example");
 //! // A page of theirs that is nearly empty is none. The body is read where the rule wants it, and nowhere else.
-//! let empty = |answer: &Answer<'_>| {
+//! let empty = move |answer: &Answer<'_>| {
 //!     let page = answer.body()?;
 //!     (answer.is_whole() && page.len() < 100).then_some(blocked)
 //! };
