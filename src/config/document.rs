@@ -40,6 +40,7 @@ pub(super) struct ClassifyTable {
     attempt_timeout: Option<Span>,
     body_idle_timeout: Option<Span>,
     collect: Option<usize>,
+    pages: Option<bool>,
 }
 
 #[derive(Deserialize, Default)]
@@ -67,6 +68,7 @@ pub(super) struct Limits {
     pub(super) attempt: Option<Duration>,
     pub(super) body_idle: Option<Duration>,
     pub(super) collect: Option<usize>,
+    pub(super) pages: Option<bool>,
 }
 
 impl RetryTable {
@@ -117,6 +119,7 @@ impl ClassifyTable {
             attempt: span("classify.attempt_timeout", self.attempt_timeout)?,
             body_idle: span("classify.body_idle_timeout", self.body_idle_timeout)?,
             collect: self.collect,
+            pages: self.pages,
         })
     }
 }

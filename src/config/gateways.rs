@@ -25,6 +25,7 @@ pub(super) struct GatewayTable {
     city: Option<String>,
     ttl: Option<Span>,
     lifetime: Option<Span>,
+    idle: Option<Span>,
     sessions: Option<NonZeroU32>,
     token_length: Option<u8>,
     digits: Option<bool>,
@@ -61,6 +62,7 @@ impl GatewayTable {
         gateway = set(gateway, self.city.as_deref(), Gateway::city);
         gateway = set(gateway, self.ttl.map(|Span(ttl)| ttl), Gateway::ttl);
         gateway = set(gateway, self.lifetime.map(|Span(lifetime)| lifetime), Gateway::lifetime);
+        gateway = set(gateway, self.idle.map(|Span(idle)| idle), Gateway::idle);
         gateway = set(gateway, self.sessions, Gateway::sessions);
         if let Some(length) = self.token_length {
             let path = child(path, "token_length");

@@ -39,11 +39,11 @@
 //! |---|---|
 //! | | `seed` |
 //! | `[[pool]]` | `name`; `proxies`, `strict`; `gateway`; `proxy_tls`; `kind`, `country`, `vendor`, `weight`, `price_per_gb`, `max_in_flight`, `min_interval` |
-//! | `[pool.gateway]`, or several as `[[pool.gateway]]` | one of `provider`, `template`, `rotating`; `user`, `password`, `fields`, `via` (`http`, `https`, `socks5h`, `socks5`), `country`, `state`, `city`, `ttl`, `lifetime`, `sessions`, `token_length`, `digits` |
+//! | `[pool.gateway]`, or several as `[[pool.gateway]]` | one of `provider`, `template`, `rotating`; `user`, `password`, `fields`, `via` (`http`, `https`, `socks5h`, `socks5`), `country`, `state`, `city`, `ttl`, `lifetime`, `idle`, `sessions`, `token_length`, `digits` |
 //! | `[[site]]` | `origin`, `pools`, `escalate_at`, `quiet`, `api`, `statuses` |
 //! | `[request]` | `granularity`, `window`, `max_uses`, `affinity`, `scope`, `on_loss`, `exclusive`, `freshness`, `deadline`, `patience`, `attempts`, `repeatable`, `pools`, `country`, `kind` |
 //! | `[retry]` | `preset` (`default`, `article`, `negotiated`), `max_attempts`, `replay_cap` |
-//! | `[classify]` | `attempt_timeout`, `body_idle_timeout`, `collect` |
+//! | `[classify]` | `attempt_timeout`, `body_idle_timeout`, `collect`, `pages` (whether block pages are looked for) |
 //! | `[client]` | `connect_timeout`, `tunnel_timeout`, `tls_timeout`, `establish_timeout`, `idle_timeout`, `max_idle`, `tunnel_http`, `http2`, `roots`, `proxy_tls` |
 //! | `proxy_tls`, of a pool or the client | `roots`, `identity = { chain, key }`, `server_name` |
 //! | `[bounds]` | `leases`, `waiters`, `origins`, `pairs`, `bindings`, `minted`, `events` |
@@ -200,20 +200,22 @@ impl Config {
     /// The layer that names outcomes, as `[classify]` has it.
     #[must_use]
     pub fn classify(&self) -> ClassifyLayer {
-        let Limits { attempt, body_idle, collect } = self.classify;
+        let Limits { attempt, body_idle, collect, pages } = self.classify;
         let layer = set(ClassifyLayer::new(), attempt, ClassifyLayer::attempt_timeout);
         let layer = set(layer, body_idle, ClassifyLayer::body_idle_timeout);
-        set(layer, collect, ClassifyLayer::collect)
+        let layer = set(layer, collect, ClassifyLayer::collect);
+        set(layer, pages, ClassifyLayer::pages)
     }
 
     /// The three layers in their order, as `[classify]` and `[retry]` have them. Requests that say nothing themselves lease as
     /// `[request]` has it if that needs no key of theirs: if it holds nothing, or shares by origin or in turns.
     #[must_use]
     pub fn egress_layer(&self, scheduler: &Scheduler) -> EgressLayer {
-        let Limits { attempt, body_idle, collect } = self.classify;
+        let Limits { attempt, body_idle, collect, pages } = self.classify;
         let layer = set(EgressLayer::new(scheduler), attempt, EgressLayer::attempt_timeout);
         let layer = set(layer, body_idle, EgressLayer::body_idle_timeout);
         let layer = set(layer, collect, EgressLayer::collect);
+        let layer = set(layer, pages, EgressLayer::pages);
         let layer = set(layer, self.replay_cap, EgressLayer::replay_cap);
         let keyless = matches!(self.lease.granularity, Granularity::PerRequest)
             || matches!(self.lease.affinity, Affinity::Origin | Affinity::RoundRobin);

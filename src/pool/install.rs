@@ -248,9 +248,13 @@ impl Pool {
     fn adopt(&mut self, joined: &[u32]) {
         let mut by_address: BTreeMap<(String, u16), Vec<u32>> = BTreeMap::new();
         let mut by_gateway: BTreeMap<GatewayIx, Vec<u32>> = BTreeMap::new();
-        let address = |record: &ExitRecord| {
-            let route = record.exit.route();
-            (route.host().to_owned(), route.port())
+        let address = |record: &ExitRecord| match record.source.gateway() {
+            // Where each port is a session, all of them stand behind the first.
+            Some(ix) => {
+                let gateway = &self.exits.gateways[ix.index()].gateway;
+                (gateway.host().to_owned(), gateway.port())
+            }
+            None => (record.exit.route().host().to_owned(), record.exit.route().port()),
         };
         for at in joined {
             let record = &self.exits.fixed[*at as usize];

@@ -118,8 +118,12 @@ fn each_key_changes_what_it_names() {
         POOL,
         SITE,
     ];
-    let of_classify =
-        ["classify.attempt_timeout = '1s'", "classify.body_idle_timeout = '1s'", "classify.collect = 1"];
+    let of_classify = [
+        "classify.attempt_timeout = '1s'",
+        "classify.body_idle_timeout = '1s'",
+        "classify.collect = 1",
+        "classify.pages = false",
+    ];
     let of_request = [
         "request.granularity = 'per_request'",
         "request.granularity = 'static'",
@@ -187,6 +191,7 @@ fn the_layers_are_those_of_the_file() {
         "classify.attempt_timeout = '1s'",
         "classify.body_idle_timeout = '1s'",
         "classify.collect = 1",
+        "classify.pages = false",
         "retry.replay_cap = 0",
     ] {
         assert_ne!(layer(key), layer(""), "{key}");

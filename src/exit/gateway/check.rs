@@ -24,7 +24,7 @@ struct Part<'a> {
 impl Gateway {
     /// What its setters cannot refuse. No message repeats a value.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
-        let Inner { sessions, lifetime, kind, .. } = &*self.0;
+        let Inner { sessions, lifetime, idle, kind, .. } = &*self.0;
         if sessions.is_some_and(|sessions| sessions.get() > MOST_SESSIONS) {
             let cure = "set at most 65,536: what holds an exit has a session of its own beside them";
             return Err(ConfigError::new("gateway sessions", format!("are {}", self.slots()), cure));
@@ -36,6 +36,10 @@ impl Gateway {
         if lifetime.is_some_and(|lifetime| lifetime.is_zero()) {
             let cure = "give what the provider says, or Gateway::rotating if each connection is another exit";
             return Err(ConfigError::new("gateway lifetime", "is zero", cure));
+        }
+        if idle.is_some_and(|idle| idle.is_zero()) {
+            let cure = "give what the provider says, or Gateway::rotating if each connection is another exit";
+            return Err(ConfigError::new("gateway idle", "is zero", cure));
         }
         let has = |name: &str| self.0.value(name, Some("")).is_some();
         let parts: Vec<Part<'_>> =

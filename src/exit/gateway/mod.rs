@@ -81,6 +81,7 @@ struct Inner {
     sessions: Option<NonZeroU32>,
     shape: Shape,
     lifetime: Option<Duration>,
+    idle: Option<Duration>,
     #[cfg(feature = "client")]
     tls: Option<super::ProxyTls>,
     ready: Ready,
@@ -184,6 +185,7 @@ impl Gateway {
             sessions: None,
             shape,
             lifetime: None,
+            idle: None,
             #[cfg(feature = "client")]
             tls: None,
             ready: Ready::default(),
@@ -266,6 +268,13 @@ impl Gateway {
     #[must_use]
     pub fn lifetime(self, lifetime: Duration) -> Self {
         self.with(|inner| inner.lifetime = Some(lifetime))
+    }
+
+    /// Says for how long a session may lie unused before the provider gives its exit away. What holds one for longer without
+    /// using it has another session then, or is told so if it must not move. Default: what the catalogue knows.
+    #[must_use]
+    pub fn idle(self, idle: Duration) -> Self {
+        self.with(|inner| inner.idle = Some(idle))
     }
 
     /// Sets the length of tokens, 4 to 32. Default 8, or what the catalogue knows.

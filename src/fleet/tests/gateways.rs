@@ -172,6 +172,28 @@ fn a_session_is_renewed_before_its_provider_does_so_without_a_word() {
 }
 
 #[test]
+fn an_idle_session_is_not_used_again_and_an_identity_is_told() {
+    let mut world = world(gateway().idle(secs(60)));
+    let (moves, fails) = (LeaseRequest::new("k"), LeaseRequest::identity("i"));
+    let (first, own) = (world.once(&moves, Outcome::Ok), world.once(&fails, Outcome::Ok));
+    world.pass(secs(59));
+    assert_eq!(world.once(&moves, Outcome::Ok).receipt.exit, first.receipt.exit);
+    assert_eq!(world.once(&fails, Outcome::Ok).receipt.exit, own.receipt.exit);
+    world.pass(secs(60));
+    let next = world.once(&moves, Outcome::Ok);
+    assert_eq!(
+        (next.reason, next.receipt.generation()),
+        (Reason::Renewed { from: first.receipt.exit }, Some(1))
+    );
+    let Err(Refusal::Moved { from, generation, .. }) = world.at("a.test", &fails) else {
+        panic!("a silent move")
+    };
+    assert_eq!((from, generation), (own.receipt.exit, 1));
+    let accepted = world.once(&fails.generation(1), Outcome::Ok);
+    assert!(matches!(accepted.reason, Reason::Renewed { .. }) && accepted.receipt.exit != own.receipt.exit);
+}
+
+#[test]
 fn a_session_that_was_taken_away_is_left_at_once_and_no_exit_is_to_blame() {
     let mut world = world(slots(4));
     let slot = world.once(&LeaseRequest::per_request(), Outcome::SessionLost);
