@@ -129,12 +129,12 @@ fn search() -> Round {
 
 fn cases() -> Vec<Case> {
     let mut cases = vec![
-        Case::new("head of a 200, 12 headers", || classify(200, None)).within(600, 0),
-        Case::new("head of a 403, 12 headers", || classify(403, None)).within(900, 0),
+        Case::new("head of a 200, 12 headers", || classify(200, None)).within(270, 0),
+        Case::new("head of a 403, 12 headers", || classify(403, None)).within(1_560, 0),
         Case::new("head of a 403 at a site that names it", || {
             classify(403, Some(Site::new().status(403, Outcome::Ok).status(420, Outcome::Fatal)))
         })
-        .within(900, 0),
+        .within(1_580, 0),
         Case::new("page of 16 KiB, searched for all marks", search).within(225_000, 0),
         Case::new("sticky hit + report(ok), 1k keys", || sticky(1_000)).within(1_530, 0),
         Case::new("sticky hit + report(ok), 1M keys", || sticky(1_000_000)).within(1_610, 0),
