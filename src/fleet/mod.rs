@@ -2,6 +2,7 @@
 
 mod line;
 mod multiplier;
+mod operate;
 mod receipt;
 mod snapshot;
 mod table;
@@ -24,10 +25,10 @@ pub(crate) use crate::pool::{Events, Installed, MOST_POOLS, Member, Taken};
 use line::Line;
 
 use crate::draw::{Stream, draw};
-use crate::exit::{self, Exit, ExitId, Gateway, Reuse, Route};
+use crate::exit::{self, Reuse, Route};
 use crate::outcome::{Egress, Evidence, Outcome, Phase, WireBytes};
 use crate::pool::{BindingIx, Blocked, Choice, Entry, ExitIx, LeaseId, NoExit, OriginIx, Pool, PoolConfig};
-use crate::request::{Freshness, Key, LeaseRequest, Origin, Time};
+use crate::request::{Freshness, LeaseRequest, Origin, Time};
 use crate::site::Sites;
 use crate::verdict::{Facts, RetryRules, Verdict, Why};
 use std::num::NonZeroU32;
@@ -332,48 +333,6 @@ impl Fleet {
             Verdict::Stop(Why::NoUsableExit) => Verdict::Stop(instead),
             verdict => verdict,
         }
-    }
-
-    /// Takes over other pools, sites and rules; `None` if there are more names than there is room for.
-    pub(crate) fn reload(
-        &mut self,
-        now: Time,
-        pools: Vec<exit::Pool>,
-        sites: Arc<Sites>,
-        rules: RetryRules,
-    ) -> Option<Installed> {
-        if !self.pool.has_room_for(&pools) {
-            return None;
-        }
-        self.rules = rules;
-        self.pool.set_rest(self.rules.rest());
-        Some(self.pool.install(now, pools, sites))
-    }
-
-    /// The name of the pool that a lease's exit is of.
-    pub(crate) fn pool_of(&self, receipt: &Receipt) -> Key {
-        self.pool.name_of(receipt.named)
-    }
-
-    /// Lets one lease try each stopped login, and each gateway that is left alone.
-    pub(crate) fn resume(&mut self, now: Time) {
-        self.open();
-        self.pool.resume(now);
-    }
-
-    /// See [`Operator`](crate::scheduler::Operator).
-    pub(crate) fn set_exit(&mut self, now: Time, exit: &Exit) -> bool {
-        self.pool.set_exit(now, exit)
-    }
-
-    /// See [`Operator`](crate::scheduler::Operator).
-    pub(crate) fn set_gateway(&mut self, now: Time, gateway: &Gateway) -> bool {
-        self.pool.set_gateway(now, gateway)
-    }
-
-    /// See [`Operator`](crate::scheduler::Operator).
-    pub(crate) fn quarantine(&mut self, exit: ExitId, on: bool) -> bool {
-        self.pool.quarantine(exit, on)
     }
 
     /// The ways out that no lease will take again, or not over the same connections, since the last time.

@@ -20,7 +20,6 @@
 
 use super::Pool;
 use super::Receipt;
-use super::bits::{Bits, Out};
 use super::event::Event;
 use super::exits::{ExitRecord, Source};
 use super::gate::State;
@@ -40,7 +39,7 @@ const LIMITED: Duration = Duration::from_secs(1);
 /// An origin that served somebody this long ago still works, unless it is the cause itself.
 const LATELY: Duration = Duration::from_secs(60);
 /// The rest of a pair whose exit does not reach the target though others do.
-const UNREACHED: Duration = Duration::from_secs(5);
+pub(super) const UNREACHED: Duration = Duration::from_secs(5);
 /// Longest hint that is believed.
 const HINT_CAP: Duration = Duration::from_secs(3_600);
 
@@ -217,7 +216,7 @@ impl Pool {
     }
 
     /// Whether the origin has served somebody lately.
-    fn works(&self, now: Time, origin: OriginIx) -> bool {
+    pub(super) fn works(&self, now: Time, origin: OriginIx) -> bool {
         let worked = self.origins.get(origin).map_or(Time::ZERO, |record| record.worked);
         worked > Time::ZERO && now.since(worked) <= LATELY
     }
@@ -276,86 +275,6 @@ impl Pool {
             cost.faults = weight;
             self.fault(now, exit, by, owed);
         }
-    }
-
-    /// The session leads nowhere any more: a slot has another token from now on, and what holds one moves.
-    fn lose_session(&mut self, exit: ExitIx) {
-        match self.exits.get_mut(exit) {
-            Some(record) if matches!(record.source, Source::Minted { .. }) => record.gone = true,
-            _ => self.exits.renew(exit),
-        }
-    }
-
-    /// An exit could not reach a target. What that costs the exit, if anything: a target that nobody reaches is its own fault.
-    fn unreachable_target(&mut self, now: Time, by: &Receipt) -> Option<f32> {
-        let (exit, origin) = by.at;
-        let elsewhere = self.exits.get_mut(exit)?.unreach(now, origin);
-        if self.works(now, origin) {
-            self.rest_pair(now, by, UNREACHED);
-            return Some(0.5);
-        }
-        elsewhere.then_some(0.25)
-    }
-
-    /// Rests a pair that was not refused: its exit does not get through to the target. No strike,
-    /// so that the pair is tried again as soon however often that fails: the request goes on through another exit.
-    pub(super) fn rest_pair(&mut self, now: Time, by: &Receipt, rest: Duration) {
-        let (exit, origin) = by.at;
-        let known = self.exits.get(exit).filter(|record| record.id() == by.exit);
-        if known.is_none_or(|record| matches!(record.source, Source::Rotating { .. })) {
-            return;
-        }
-        let (origins, exits) = (&self.origins, &self.exits);
-        let gone = |exit, origin| origins.get(origin).is_none() || exits.get(exit).is_none();
-        let Some(slot) = self.pairs.make(now, exit, origin, gone) else {
-            self.uncooled += 1;
-            return;
-        };
-        let (seed, last) = (self.seed, self.is_last(exit, Some(origin)));
-        self.with_pair(slot, |pair| {
-            if pair.gate.is_stale(by.sent) {
-                return;
-            }
-            let draw = draw(seed, Stream::Cooldown, by.exit.as_u64(), u64::from(pair.gate.shuts()));
-            let rest = if last { paced(rest) } else { rest };
-            pair.gate.shut(now, now + rest.mul_f64(1.0 + unit(draw) / 4.0));
-            (pair.burned, pair.paced) = (false, last);
-        });
-        let state = self.pairs.get_mut(slot).map(|pair| pair.gate.state());
-        self.tell_rest(now, by, Some(origin), state);
-    }
-
-    /// Rests an exit that is not at fault.
-    pub(super) fn rest_exit(&mut self, now: Time, by: &Receipt, rest: Duration) {
-        let exit = by.at.0;
-        if self.exits.get(exit).is_none_or(|record| record.id() != by.exit) {
-            return;
-        }
-        self.with_exit(exit, |record| {
-            if record.gate.is_stale(by.sent) {
-                record.gate.lengthen(now + rest);
-            } else {
-                record.gate.shut(now, now + rest);
-            }
-        });
-        let state = self.exits.get(exit).map(|record| record.gate.state());
-        self.tell_rest(now, by, None, state);
-    }
-
-    fn tell_rest(&mut self, now: Time, by: &Receipt, at: Option<OriginIx>, state: Option<State>) {
-        let Some(State::Resting { until }) = state else { return };
-        let (exit, origin, rest) = (by.exit, at.and_then(|at| self.name(at)), Some(until.since(now)));
-        self.events.tell(now, || Event::Rest { exit, origin, rest });
-    }
-
-    /// Whether it is a listed exit, and no other one can be used: at this origin, or anywhere.
-    fn is_last(&self, exit: ExitIx, at: Option<OriginIx>) -> bool {
-        let listed = self.exits.get(exit).is_some_and(|record| record.source == Source::Listed);
-        let nobody = Bits::default();
-        let benched = at.and_then(|at| self.origins.get(at)).map_or(&nobody, |record| &record.benched);
-        let out = Out::new([&self.down, &self.barred, &self.owned, benched, &nobody], self.exits.len());
-        let other = |index| exit.index() != Some(index) && !self.exits.fixed[index].vacant;
-        listed && out.first(0, other).is_none()
     }
 
     /// One more fault of an exit, or a part of one.
@@ -434,7 +353,7 @@ fn refuse(
 }
 
 /// The rest between two uses of an exit that is the last one of its pool: a pool that rests as a whole serves nobody.
-fn paced(rest: Duration) -> Duration {
+pub(super) fn paced(rest: Duration) -> Duration {
     const SHARE: u32 = 8;
     const LEAST: Duration = Duration::from_secs(1);
     (rest / SHARE).max(LEAST)

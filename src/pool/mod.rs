@@ -9,6 +9,8 @@ mod check;
 mod choice;
 mod choose;
 mod describe;
+mod draws;
+mod enter;
 mod event;
 mod exits;
 mod gate;
@@ -25,6 +27,7 @@ mod plan;
 mod promise;
 mod reason;
 mod receipt;
+mod rests;
 mod ring;
 mod slab;
 mod spread;
@@ -75,6 +78,7 @@ use crate::site::Sites;
 use crate::verdict::Rest;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+#[cfg(test)]
 use std::time::Duration;
 
 /// How many due timers one entry runs, so that none takes long.
@@ -238,113 +242,6 @@ impl Pool {
         true
     }
 
-    /// The lease enters: it counts as in flight, and takes the place of a trial. Returns the way it goes.
-    #[inline]
-    pub(crate) fn enter(
-        &mut self,
-        now: Time,
-        lease: LeaseId,
-        (exit, origin): (ExitIx, OriginIx),
-        place_until: Time,
-    ) -> Option<(Route, Entry)> {
-        let record = self.exits.get_mut(exit)?;
-        record.in_flight += 1;
-        self.in_use += u32::from(record.in_flight == 1);
-        let (route, parents) = (record.exit.route().clone(), record.parents);
-        let (rested, named, spacing) = (!record.gate.is_open(), record.named, record.spacing);
-        let full = record.in_flight >= record.most;
-        self.exits.named[named.index()].leases += 1;
-        if let (true, Some(index)) = (full, exit.index()) {
-            self.full.set(index, true, self.exits.len());
-        }
-        let mut entry = self.enter_parents(parents, lease, place_until);
-        entry.named = named;
-        if rested {
-            entry.trial |= self.with_exit(exit, |record| record.gate.enter(lease, place_until)) == Some(true);
-        }
-        if let Some(slot) = self.pairs.find(exit, origin) {
-            let entered = self.with_pair(slot, |pair| (pair.gate.enter(lease, place_until), pair.paced));
-            if let Some((true, paced)) = entered {
-                (entry.trial, entry.paced) = (true, paced);
-            }
-        }
-        if spacing > 0 {
-            self.space(now, exit, origin, spacing);
-        }
-        if let Some(record) = self.origins.get_mut(origin) {
-            record.in_flight += 1;
-            record.leases += 1;
-            record.last_used = now;
-        }
-        Some((route, entry))
-    }
-
-    /// Leaves the pair alone for a moment: its pool's terms say so. What rests or is on trial is left alone as it is.
-    #[cold]
-    fn space(&mut self, now: Time, exit: ExitIx, origin: OriginIx, milliseconds: u32) {
-        let (origins, exits) = (&self.origins, &self.exits);
-        let gone = |exit, origin| origins.get(origin).is_none() || exits.get(exit).is_none();
-        let until = now + Duration::from_millis(milliseconds.into());
-        match self.pairs.make(now, exit, origin, gone) {
-            Some(slot) => drop(self.with_pair(slot, |pair| pair.gate.space(until))),
-            None => self.uncooled += 1,
-        }
-    }
-
-    /// The lease is over: its place in a trial is free. `good` clears the exit's earlier faults.
-    #[inline]
-    pub(crate) fn leave(&mut self, receipt: &Receipt, good: bool) {
-        let (exit, origin) = receipt.at;
-        if let Some(record) = self.exits.get_mut(exit) {
-            if good && record.id() == receipt.exit {
-                record.clear_faults();
-            }
-            record.in_flight = record.in_flight.saturating_sub(1);
-            self.in_use -= u32::from(record.in_flight == 0);
-            let (parents, was_full) = (record.parents, record.in_flight < record.most);
-            if let (true, Some(index)) = (was_full, exit.index().filter(|index| self.full.contains(*index))) {
-                self.full.set(index, false, self.exits.len());
-                self.moved.everywhere();
-            }
-            let Some(record) = self.exits.get_mut(exit) else { return };
-            if !record.gate.is_open() {
-                self.with_exit(exit, |record| record.gate.leave(receipt.id));
-            }
-            self.leave_parents(parents, receipt.id);
-        }
-        if let Some(slot) = self.pairs.find(exit, origin) {
-            self.with_pair(slot, |pair| pair.gate.leave(receipt.id));
-        }
-        if let Some(record) = self.origins.get_mut(origin) {
-            record.left(good.then_some(receipt.sent));
-        }
-        if let ExitIx::Minted(slot) = exit {
-            self.retire(slot);
-        }
-    }
-
-    /// An attempt ended well, its body included: earlier faults were not the exit's, and the origin works.
-    pub(crate) fn ended_well(&mut self, receipt: &Receipt) {
-        let (exit, origin) = receipt.at;
-        if let Some(record) = self.exits.get_mut(exit).filter(|record| record.id() == receipt.exit) {
-            record.clear_faults();
-        }
-        if let Some(record) = self.origins.get_mut(origin) {
-            record.works(receipt.sent);
-        }
-    }
-
-    /// Bytes of an attempt on the wire. Its exit and its origin may be gone.
-    pub(crate) fn spend(&mut self, receipt: &Receipt, wire: WireBytes) {
-        let (exit, origin) = receipt.at;
-        self.wire += wire;
-        if let Some(record) = self.exits.get_mut(exit).filter(|record| record.id() == receipt.exit) {
-            record.wire += wire;
-        }
-        self.exits.named[receipt.named.index()].wire += wire;
-        self.origins.spend(origin, wire);
-    }
-
     /// What an attempt has revealed of its exit. A held one that leaves from elsewhere now is told of: its holder may have
     /// cookies that are bound to the address. Says whether it does.
     pub(crate) fn reveal(&mut self, now: Time, by: &Receipt, egress: &Egress) -> bool {
@@ -359,17 +256,6 @@ impl Pool {
             self.events.push(now, Event::LeaseChanged { key, origin, exit: by.exit, from, to });
         }
         true
-    }
-
-    /// A minted exit goes when nothing holds it and nothing rides it.
-    fn retire(&mut self, slot: Slot) {
-        let Some(record) = self.exits.minted.get(slot) else { return };
-        if record.bound > 0 || record.in_flight > 0 {
-            return;
-        }
-        self.timers.reset(Due::Exit(ExitIx::Minted(slot)), record.gate.state().due_at(), None);
-        let gone = self.exits.minted.remove(slot);
-        self.exits.give_up(gone.map(|record| record.exit));
     }
 
     /// The ways out that will not be taken again since the last time: whoever keeps connections for them is to let go.

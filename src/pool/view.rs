@@ -2,17 +2,15 @@
 
 use super::Pool;
 use super::bindings::{Binding, Holder, Place, Windows};
-use super::bits::Out;
-use super::bits::WITHIN;
 use super::choice::{Choice, Hold, NoExit, Target};
 use super::exits::{ExitRecord, Source};
 use super::gate::State;
 use super::ix::{BindingIx, ExitIx, GatewayIx, OriginIx};
-use super::named::{Among, Named, NamedIx};
+use super::named::Among;
 use super::origins::OriginRecord;
 use super::pairs::Pair;
 use super::reason::Reason;
-use crate::draw::{Stream, below, draw, mix};
+use crate::draw::{Stream, draw, mix};
 use crate::exit::ExitId;
 use crate::request::{Affinity, Granularity, LeaseRequest, OnLoss, Time};
 use std::time::Duration;
@@ -21,8 +19,6 @@ use std::time::Duration;
 const DRAWS: u64 = 24;
 /// Keeps an exit without heat from winning whatever its queue.
 const FLOOR: f32 = 0.02;
-/// How many usable exits a walk skips at most, so that each is about as likely as the others.
-const SKIP: usize = 8;
 /// Scores closer than this are equal.
 const CLEARLY: f32 = 0.9;
 
@@ -69,11 +65,11 @@ impl View<'_> {
 
     /// Whether the exit may serve the origin now, for this request.
     #[inline]
-    fn usable(&self, exit: ExitIx) -> bool {
+    pub(super) fn usable(&self, exit: ExitIx) -> bool {
         self.free(exit) && !self.avoids(exit)
     }
 
-    fn free(&self, exit: ExitIx) -> bool {
+    pub(super) fn free(&self, exit: ExitIx) -> bool {
         match exit.index() {
             Some(index) => {
                 let out = self.pool.down.contains(index)
@@ -100,7 +96,7 @@ impl View<'_> {
         exit.index().is_some_and(|index| self.pool.owned.contains(index)) && self.own != Some(exit)
     }
 
-    fn avoids(&self, exit: ExitIx) -> bool {
+    pub(super) fn avoids(&self, exit: ExitIx) -> bool {
         let id = || self.pool.exits.id(exit);
         let among = |list: &[ExitId]| !list.is_empty() && id().is_some_and(|id| list.contains(&id));
         // A gateway that rotates is another exit each time.
@@ -146,41 +142,6 @@ impl View<'_> {
         picked(self.better(first, second, prior), Reason::Found)
     }
 
-    /// An exit of the pools that may serve, drawn at random, each by its pool's weight; `None` if they have none.
-    #[inline]
-    fn drawn(&self, draw: u64) -> Option<ExitIx> {
-        if let [only] = self.pool.exits.named.as_slice() {
-            let members = &only.members;
-            return if members.is_empty() {
-                None
-            } else {
-                Some(ExitIx::Fixed(members[below(draw, members.len())]))
-            };
-        }
-        let (named, at) = self.drawn_among(draw)?;
-        named.members.get(at / named.terms.weight as usize).copied().map(ExitIx::Fixed)
-    }
-
-    /// A pool of those that may serve, by its exits and their weight, and which of its shares was drawn.
-    fn drawn_among(&self, draw: u64) -> Option<(&Named, usize)> {
-        let all: usize = self.parts().map(Named::share).sum();
-        let mut at = if all == 0 { return None } else { below(draw, all) };
-        for named in self.parts() {
-            let share = named.share();
-            if at < share {
-                return Some((named, at));
-            }
-            at -= share;
-        }
-        None
-    }
-
-    /// The pools that may serve.
-    fn parts(&self) -> impl Iterator<Item = &Named> {
-        let named = (0..).map(NamedIx).zip(&self.pool.exits.named);
-        named.filter(|(ix, _)| self.among.has(*ix)).map(|(_, named)| named)
-    }
-
     /// The one with clearly less heat times queue, else the first. A difference that is only the rest of old heat must not
     /// keep an exit idle for ever.
     fn better(&self, a: ExitIx, b: ExitIx, prior: f32) -> ExitIx {
@@ -197,34 +158,6 @@ impl View<'_> {
         let pair = self.pool.pairs.at(exit, self.origin);
         let heat = pair.map_or(prior, |pair| pair.heat.rate(self.now, prior)).max(prior);
         (heat + FLOOR) * (record.map_or(0, |record| record.in_flight) + 1) as f32
-    }
-
-    /// What is out, in each group of pools that may serve and are walked together.
-    fn walks(&self) -> impl Iterator<Item = Out<'_>> {
-        let pool = self.pool;
-        let sets = [&pool.down, &self.record.benched, &pool.owned, &pool.barred, &pool.full];
-        let out = Out::new(sets, pool.exits.len());
-        let everywhere = pool.exits.is_plain().then_some(out);
-        let mut parts = self.parts().skip(if everywhere.is_some() { usize::MAX } else { 0 });
-        let some = std::iter::from_fn(move || {
-            let first = out.within(&parts.next()?.set);
-            Some(parts.by_ref().take(WITHIN - 1).fold(first, |out, part| out.within(&part.set)))
-        });
-        everywhere.into_iter().chain(some)
-    }
-
-    /// Any usable exit that suits, each about as likely as the others.
-    fn any(&self, draw: u64, suits: impl Fn(ExitIx) -> bool) -> Option<ExitIx> {
-        let suits = &|index| !self.avoids(ExitIx::at(index)) && suits(ExitIx::at(index));
-        let (from, skip) = (below(draw, self.pool.exits.len()), below(mix(draw), SKIP));
-        self.walks().find_map(|out| out.any(from, skip, suits)).map(ExitIx::at)
-    }
-
-    /// The next usable exit in turn.
-    fn turn(&self, not: Option<ExitIx>) -> Option<ExitIx> {
-        let from = self.pool.turn as usize % self.pool.exits.len();
-        let suits = &|index| Some(ExitIx::at(index)) != not && !self.avoids(ExitIx::at(index));
-        self.walks().find_map(|out| out.first(from, suits)).map(ExitIx::at)
     }
 
     /// The exit of somebody who holds one.
@@ -406,16 +339,6 @@ impl View<'_> {
             Source::Slot { gateway, .. } => Some(Target::Mint(gateway)),
             _ => Some(Target::Exit(exit)),
         }
-    }
-
-    /// The first exit of a seed's sequence of places that suits: in the pool that the seed draws, then in the others.
-    fn at_place(&self, seed: u64, suits: impl Fn(ExitIx) -> bool) -> Option<ExitIx> {
-        if let [only] = self.pool.exits.named.as_slice() {
-            return only.ring.place(seed, suits);
-        }
-        let (first, _) = self.drawn_among(mix(seed))?;
-        let others = self.parts().filter(|named| !std::ptr::eq(*named, first));
-        std::iter::once(first).chain(others).find_map(|named| named.ring.place(seed, &suits))
     }
 
     /// Whether the gateway keeps a session for so long, or its holder may move when it does not.

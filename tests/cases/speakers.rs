@@ -39,12 +39,12 @@ async fn te_025_one_status_has_as_many_meanings_as_its_header_says() {
         (Some("banned"), false, Outcome::Blocked { by: BlockedBy::Exit }, 1, 1),
         // The provider is busy: it is left alone for as long as it asks.
         (Some("serverbusy"), true, full(GatewayScope::Gateway, nine), 0, 1),
-        // It has no exits left for this site: that is nobody's heat.
-        (Some("noslaves"), false, full(GatewayScope::Target, None), 0, 1),
+        // It has no exits left for this site: that is nobody's heat, but the site is left alone through it.
+        (Some("noslaves"), false, full(GatewayScope::Target, None), 1, 1),
         (Some("client_conn_closed"), false, Outcome::Fatal, 0, 1),
         // The site's own, with and without a hint. It is the site that rests then, if anything does.
         (None, false, origin, 0, 0),
-        (None, true, origin, 0, 0),
+        (None, true, Outcome::RateLimited { retry_after: nine }, 1, 0),
     ] {
         let refusal = said.map_or_else(
             || Reply::new(StatusCode::SERVICE_UNAVAILABLE),

@@ -6,7 +6,7 @@
 //! timers end (`te_031` of the cases).
 
 use crate::stack::Fleet;
-use crate::world::{Event, Peer, Pki, Proxy, get, request, send, text, within};
+use crate::world::{Event, Peer, Pki, Proxy, get, nowhere, request, send, text, within};
 use http::Method;
 use http_body_util::BodyExt as _;
 use std::pin::Pin;
@@ -234,10 +234,7 @@ impl Broken {
     /// It breaks each time, or once and then works.
     async fn start(&self, pki: &Pki, once: bool) -> (Exit, Option<Proxy>) {
         match self {
-            Self::Nameless => {
-                // A label of 64 bytes: no resolver asks anybody for it.
-                (Exit::parse(&format!("http://u:p@{}.example:1", "a".repeat(64))).unwrap(), None)
-            }
+            Self::Nameless => (Exit::parse("http://u:p@nowhere.example:1").unwrap(), None),
             Self::Dead => {
                 let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
                 (Exit::parse(&format!("http://u:p@{}", listener.local_addr().unwrap())).unwrap(), None)
@@ -259,7 +256,9 @@ impl Broken {
 fn client(pki: &Pki, row: &Row) -> ExitClient {
     let proxies = ProxyTls::builder().roots_pem(pki.roots.as_bytes()).build().unwrap();
     let limit = Duration::from_secs(if row.is_timeout() { 1 } else { 10 });
-    pki.builder().proxy_tls(&proxies).tunnel_timeout(limit).tls_timeout(limit).build().unwrap()
+    let builder = pki.builder().proxy_tls(&proxies).tunnel_timeout(limit).tls_timeout(limit);
+    let builder = if matches!(row.exit, Broken::Nameless) { builder.resolver(nowhere) } else { builder };
+    builder.build().unwrap()
 }
 
 fn asked(proxy: &mut Proxy) -> usize {

@@ -24,11 +24,13 @@ mod replay;
 mod retries;
 
 use super::*;
-use crate::exit::{ExitId, ExitList};
+use crate::exit::{Exit, ExitId, ExitList, Gateway};
 use crate::outcome::{BlockedBy, RetryAfter};
 use crate::request::Granularity;
+use crate::site::Sites;
 use std::collections::HashMap;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 pub(super) const BLOCKED: Outcome = Outcome::Blocked { by: BlockedBy::Unknown };
 pub(super) const REFUSED: Outcome = Outcome::ProxyError { phase: Phase::ExitTcp };
