@@ -1,7 +1,7 @@
 //! The response body: counts, watches, holds the lease.
 
 use super::cap::Cap;
-use super::peek::First;
+use super::peek::{First, Rest};
 use super::watch::{Idle, Watch, brings_something};
 use crate::body::into_bytes;
 use crate::error::{BoxError, Error};
@@ -20,6 +20,8 @@ use std::time::Duration;
 pub struct EgressBody<RB> {
     first: First,
     rest: Option<RB>,
+    /// It broke off behind what was read ahead.
+    cut: Option<BoxError>,
     idle: Idle,
     cap: Cap,
     /// Until the end was seen.
@@ -28,10 +30,14 @@ pub struct EgressBody<RB> {
 
 impl<RB: Body> EgressBody<RB> {
     /// What was read of a body, and the rest of it.
-    pub(super) fn new(first: First, rest: Option<RB>, cap: Cap, watch: Watch, idle: Duration) -> Self {
-        let rest = rest.filter(|rest| !rest.is_end_stream());
-        let watch = rest.is_some().then_some(watch);
-        Self { first, rest, idle: Idle::new(idle), cap, watch }
+    pub(super) fn new(first: First, rest: Rest<RB>, cap: Cap, watch: Watch, idle: Duration) -> Self {
+        let (rest, cut) = match rest {
+            Rest::Nothing => (None, None),
+            Rest::Body(rest) => (Some(rest).filter(|rest| !rest.is_end_stream()), None),
+            Rest::Break(error) => (None, Some(error)),
+        };
+        let watch = (rest.is_some() || cut.is_some()).then_some(watch);
+        Self { first, rest, cut, idle: Idle::new(idle), cap, watch }
     }
 }
 
@@ -63,6 +69,9 @@ where
         let this = self.get_mut();
         if let Some(frame) = this.first.pop_front() {
             return Poll::Ready(Some(frame));
+        }
+        if let Some(error) = this.cut.take() {
+            return this.broken(error);
         }
         let Some(rest) = &mut this.rest else { return Poll::Ready(None) };
         // The clock goes first: a body that uses up the task's budget must not stop it.
@@ -103,11 +112,12 @@ where
     }
 
     fn is_end_stream(&self) -> bool {
-        self.first.is_empty() && self.rest.as_ref().is_none_or(Body::is_end_stream)
+        self.first.is_empty() && self.cut.is_none() && self.rest.as_ref().is_none_or(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        let rest = self.rest.as_ref().map_or_else(|| SizeHint::with_exact(0), Body::size_hint);
+        let nothing = || if self.cut.is_some() { SizeHint::new() } else { SizeHint::with_exact(0) };
+        let rest = self.rest.as_ref().map_or_else(nothing, Body::size_hint);
         let read =
             self.first.iter().flatten().filter_map(Frame::data_ref).map(|data| data.len() as u64).sum();
         if read == 0 {
@@ -124,7 +134,8 @@ where
 
 impl<RB> Default for EgressBody<RB> {
     fn default() -> Self {
-        Self { first: First::new(), rest: None, idle: Idle::new(Duration::ZERO), cap: Cap::NONE, watch: None }
+        let (idle, cap) = (Idle::new(Duration::ZERO), Cap::NONE);
+        Self { first: First::new(), rest: None, cut: None, idle, cap, watch: None }
     }
 }
 

@@ -6,7 +6,7 @@ use super::collect::Collect;
 use super::failure;
 use super::judge::Judged;
 use super::layer::{Limits, Terms};
-use super::peek::{self, First, Peek};
+use super::peek::{self, First, Peek, Rest};
 use super::service::own;
 use super::watch::Watch;
 use crate::error::{BoxError, Error, LeaseError};
@@ -75,7 +75,7 @@ struct Answered {
 }
 
 impl Answered {
-    fn with_body<RB: Body>(self, first: First, rest: Option<RB>, cap: Cap) -> Response<EgressBody<RB>> {
+    fn with_body<RB: Body>(self, first: First, rest: Rest<RB>, cap: Cap) -> Response<EgressBody<RB>> {
         let Self { mut parts, watch, idle, .. } = self;
         parts.extensions.insert(watch.handle.served());
         Response::from_parts(parts, EgressBody::new(first, rest, cap, watch, idle))
@@ -134,7 +134,7 @@ where
                     let evidence = judged.report();
                     if body.is_end_stream() {
                         state.set(State::Done);
-                        return Poll::Ready(Ok(head.with_body(First::new(), None, cap)));
+                        return Poll::Ready(Ok(head.with_body(First::new(), Rest::Nothing, cap)));
                     } else if limits.collect.is_some() && evidence.outcome.is_ok() {
                         state.set(State::collect(Collect::new(body, cap, idle), judged, head));
                     } else if peek::drains(&evidence, &head.parts, &body, &head.watch.handle) {
@@ -142,7 +142,7 @@ where
                         state.set(State::Peek { page, judged, wait, timeout: None, head: Some(head) });
                     } else {
                         state.set(State::Done);
-                        return Poll::Ready(Ok(head.with_body(First::new(), Some(body), cap)));
+                        return Poll::Ready(Ok(head.with_body(First::new(), Rest::Body(body), cap)));
                     }
                 }
                 StateProj::Peek { page, judged, wait, timeout, head } => {
@@ -154,11 +154,21 @@ where
                     let (mut first, rest, cap) = page.take(handle);
                     let head = head.take().expect(TAKEN_ONCE);
                     if head.collect.is_some() && evidence.outcome.is_ok() {
-                        if matches!(first.back(), Some(Err(_))) {
-                            state.set(State::Done);
-                            let error = first.pop_back().and_then(Result::err);
-                            return Poll::Ready(Err(error.expect("it was there")));
-                        }
+                        let broken = match rest {
+                            Rest::Break(error) => Err(broken(error, &head.watch.handle)),
+                            Rest::Nothing | Rest::Body(_) if matches!(first.back(), Some(Err(_))) => {
+                                first.pop_back().map_or(Ok(None), |last| last.map(|_| None))
+                            }
+                            Rest::Nothing => Ok(None),
+                            Rest::Body(rest) => Ok(Some(rest)),
+                        };
+                        let rest = match broken {
+                            Ok(rest) => rest,
+                            Err(error) => {
+                                state.set(State::Done);
+                                return Poll::Ready(Err(error));
+                            }
+                        };
                         let page = Collect::after(first, rest, cap, head.idle);
                         let judged = judged.take();
                         state.set(State::collect(page, judged, head));
@@ -177,12 +187,18 @@ where
                     }
                     let head = head.take().expect(TAKEN_ONCE);
                     state.set(State::Done);
-                    return Poll::Ready(whole.map(|whole| head.with_body(whole, None, Cap::NONE)));
+                    return Poll::Ready(whole.map(|whole| head.with_body(whole, Rest::Nothing, Cap::NONE)));
                 }
                 StateProj::Done => panic!("polled after completion"),
             }
         }
     }
+}
+
+/// A body that was to be whole breaks within its attempt.
+fn broken(error: BoxError, handle: &LeaseHandle) -> Error {
+    let evidence = handle.report_broken_body();
+    Error::failed(handle.exit(), evidence, error)
 }
 
 const TAKEN_ONCE: &str = "taken once, when the state is left";

@@ -27,6 +27,15 @@ pub(super) const MAX_WAIT: Duration = Duration::from_millis(100);
 /// Frames that were read ahead, and at last perhaps the error that ended them.
 pub(super) type First = VecDeque<Result<Frame<Bytes>, Error>>;
 
+/// What comes after them.
+pub(super) enum Rest<RB> {
+    Nothing,
+    Body(RB),
+    /// It broke off there. Whoever reads so far is told, and the attempt amended then, as with any body that breaks: that it was
+    /// read ahead makes no other attempt of it.
+    Break(BoxError),
+}
+
 /// Whether the answer is likely to be followed by another attempt, and there is a connection to win by reading it. Without a
 /// retry layer the answer is its reader's at once; and a page that is longer than is read ahead costs its connection in any
 /// case.
@@ -63,20 +72,23 @@ impl<RB> Peek<RB> {
         Self { rest: Some(body), first: First::new(), bytes: 0, cap, end: None }
     }
 
-    /// What was read, the rest, and how long that may be. Once the attempt is reported: a break amends that.
-    pub(super) fn take(&mut self, handle: &LeaseHandle) -> (First, Option<RB>, Cap) {
-        if let Some(end) = self.end.take() {
-            // The connection goes first, and with it what counts its bytes.
-            self.rest = None;
-            self.first.push_back(Err(match end {
-                End::TooLarge(too_large) => too_large.of(handle),
-                End::Broken(error) => {
-                    let evidence = handle.report_broken_body();
-                    Error::failed(handle.exit(), evidence, error)
+    /// What was read, the rest, and how long that may be. Once the attempt is reported: a body that is too long amends that.
+    pub(super) fn take(&mut self, handle: &LeaseHandle) -> (First, Rest<RB>, Cap) {
+        let rest = match self.end.take() {
+            None => self.rest.take().map_or(Rest::Nothing, Rest::Body),
+            Some(end) => {
+                // The connection goes first, and with it what counts its bytes.
+                self.rest = None;
+                match end {
+                    End::TooLarge(too_large) => {
+                        self.first.push_back(Err(too_large.of(handle)));
+                        Rest::Nothing
+                    }
+                    End::Broken(error) => Rest::Break(error),
                 }
-            }));
-        }
-        (std::mem::take(&mut self.first), self.rest.take(), self.cap)
+            }
+        };
+        (std::mem::take(&mut self.first), rest, self.cap)
     }
 }
 

@@ -94,7 +94,10 @@ fn what_is_wrong_is_named_with_line_field_and_cure() {
             &format!("{pool}[[site]]\norigin = 'a.test'\npools = ['dc', 'dc']"),
             "6: site[0].pools of `a.test` name `dc` twice; name each once",
         ),
-        ("[[site]]\norigin = 'https://a.test/'", "2: site[0].origin is no name of a site; write a host, "),
+        (
+            "[[site]]\norigin = 'https://a.test/'",
+            "2: site[0].origin `https://a.test/` is no name of a site; write a host, ",
+        ),
         ("[request]\ncountry = 'usa'", "2: request.country is not two letters; "),
         (
             &format!("{pool}kind = 'isp'\n[request]\nkind = 'ips'"),
@@ -102,7 +105,7 @@ fn what_is_wrong_is_named_with_line_field_and_cure() {
         ),
         (
             "[[site]]\norigin = ''",
-            "2: site[0].origin is no name of a site; write a host, like `shop.example`, `*.shop.example` or `*`",
+            "2: site[0].origin `` is no name of a site; write a host, like `shop.example`, `*.shop.example` or `*`",
         ),
         (
             "[[site]]\norigin = 'a.test'\n[[site]]\norigin = 'A.test'",

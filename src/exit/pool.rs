@@ -236,7 +236,17 @@ impl Pool {
             let cure = "give the time from one lease of an exit to its next at the same origin";
             return Err(ConfigError::new("pool interval", of("is longer than a day"), cure));
         }
-        self.gateways.iter().try_for_each(Gateway::check)
+        for gateway in &self.gateways {
+            gateway.check()?;
+            // A request for the pool's country would leave from the gateway's.
+            if let (Some(own), Some(other)) =
+                (country, gateway.where_from().filter(|at| Some(*at) != country.as_deref()))
+            {
+                let what = of(&format!("is {own}, and its gateway's {other}"));
+                return Err(ConfigError::new("pool country", what, "say it once, to the gateway"));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -336,8 +336,9 @@ impl Eq for Route {}
 
 impl fmt::Debug for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Way { exit, via, host, port, credential, .. } = &self.to.way;
-        let address = format_args!("{}://{host}:{port}", via.scheme());
+        let Way { exit, credential, .. } = &self.to.way;
+        let url = self.url();
+        let address = format_args!("{url}");
         f.debug_struct("Route")
             .field("exit", exit)
             .field("address", &address)

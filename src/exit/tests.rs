@@ -273,3 +273,11 @@ fn a_token_must_fit_the_protocol() {
     assert!(long.contains("256 bytes") && !long.contains("secret"), "{long}");
     assert!(gateway("http", 1000).is_ok());
 }
+
+#[test]
+fn a_pool_is_where_its_gateways_are() {
+    let gateway = || Gateway::parse("http://u-{country}-{session}:p@gw.test:1").unwrap().country("us");
+    assert!(Pool::new("resi", gateway()).country("US").check().is_ok());
+    let wrong = Pool::new("resi", gateway()).country("de").check().unwrap_err().to_string();
+    assert!(wrong.starts_with("pool country of `resi` is de, and its gateway's us; "), "{wrong}");
+}

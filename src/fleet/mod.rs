@@ -175,9 +175,7 @@ impl Fleet {
             NoExit::Unusable { retry_at, counts, by } => Refusal::NoUsableExit { retry_at, counts, by },
             NoExit::Moved { from, to, generation } => Refusal::Moved { from, to, generation },
             NoExit::Stopped => Refusal::FleetStopped,
-            NoExit::Unfit => Refusal::Misuse(
-                "no pool has what the request asks for: check its pool, country and kind, and the pools of its site",
-            ),
+            NoExit::Unfit => Refusal::Misuse(self.pool.unfit(ask)),
             NoExit::Unheld => Refusal::Misuse(
                 "nothing in the pool can be held for so long: the gateway rotates by itself, or its sessions end earlier; ask \
                  for a shorter window, or per request",

@@ -178,6 +178,48 @@ pub enum AuthReason {
     Parameters,
 }
 
+impl BlockedBy {
+    /// Its name in logs: one of a closed set.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exit => "exit",
+            Self::Country => "country",
+            Self::Pattern => "pattern",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl GatewayScope {
+    /// Its name in logs: one of a closed set.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gateway => "gateway",
+            Self::Exit => "exit",
+            Self::Target => "target",
+            Self::Credential => "credential",
+            Self::Place => "place",
+        }
+    }
+}
+
+impl AuthReason {
+    /// Its name in logs: one of a closed set.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Rejected => "rejected",
+            Self::Expired => "expired",
+            Self::Quota => "quota",
+            Self::Capacity => "capacity",
+            Self::Suspended => "suspended",
+            Self::Parameters => "parameters",
+        }
+    }
+}
+
 impl Outcome {
     /// What failed.
     #[must_use]
@@ -281,6 +323,9 @@ impl fmt::Display for Outcome {
             Self::ProxyError { phase } | Self::Interrupted { phase } => write!(f, " ({phase})"),
             Self::OriginError { status } => write!(f, " ({})", status.as_u16()),
             Self::TooLarge { cap } => write!(f, " (over {cap} bytes)"),
+            Self::AuthError { reason } => write!(f, " ({})", reason.name()),
+            Self::GatewayOverloaded { scope, .. } => write!(f, " ({})", scope.name()),
+            Self::Blocked { by } if *by != BlockedBy::Unknown => write!(f, " ({})", by.name()),
             _ => Ok(()),
         }
     }

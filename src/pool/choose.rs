@@ -72,6 +72,15 @@ impl Pool {
         }
     }
 
+    /// Why no pool has what the request wants there.
+    pub(crate) fn unfit(&self, ask: &LeaseRequest) -> &'static str {
+        let lacks = ask.filter.as_ref().and_then(|filter| Named::lacks(&self.exits.named, filter));
+        lacks.unwrap_or(
+            "no one pool has all that the request asks for (pool, country, kind) and serves its site: look at the pools' terms \
+             and the site's order",
+        )
+    }
+
     /// Where to look first, then, and at last: in one pool after the other where the site has an order.
     fn looks(&self, now: Time, record: &OriginRecord, all: Among) -> impl Iterator<Item = Among> {
         let in_order = record.plan.as_ref().map(|plan| plan.looks(now)).into_iter().flatten();

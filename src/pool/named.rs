@@ -91,6 +91,32 @@ impl Named {
             && is(kind, &self.terms.kind)
     }
 
+    /// What of a filter no pool has, in words; nothing if each part is there, but in no one pool.
+    pub(super) fn lacks(all: &[Self], filter: &Filter) -> Option<&'static str> {
+        let Filter { pools, country, kind } = filter;
+        let has = |wanted: &Option<Arc<str>>, own: fn(&Terms) -> &Option<Arc<str>>| {
+            wanted.is_none()
+                || all.iter().any(|named| !named.members.is_empty() && own(&named.terms) == wanted)
+        };
+        if !pools.is_empty()
+            && !all.iter().any(|named| !named.members.is_empty() && pools.contains(&named.name))
+        {
+            return Some("no pool has the name that the request asks for with LeaseRequest::pool");
+        }
+        if !has(country, |terms| &terms.country) {
+            return Some(
+                "no pool is said to be in the country that the request asks for with LeaseRequest::country: say it with \
+                 Pool::country, or to its gateway",
+            );
+        }
+        if !has(kind, |terms| &terms.kind) {
+            return Some(
+                "no pool is said to be of the kind that the request asks for with LeaseRequest::kind",
+            );
+        }
+        None
+    }
+
     /// Most leases of one of its exits at once.
     pub(super) fn most(&self) -> u32 {
         self.terms.in_flight.map_or(u32::MAX, Into::into)

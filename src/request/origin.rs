@@ -109,6 +109,18 @@ impl Ord for Origin {
     }
 }
 
+impl From<&String> for Origin {
+    fn from(name: &String) -> Self {
+        Self::new(name)
+    }
+}
+
+impl From<String> for Origin {
+    fn from(name: String) -> Self {
+        Self::new(&name)
+    }
+}
+
 impl From<&str> for Origin {
     fn from(name: &str) -> Self {
         Self::new(name)

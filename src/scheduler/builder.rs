@@ -177,7 +177,7 @@ impl Builder {
         check_gateways(&pools)?;
         let pools: Vec<_> = distinct(pools)?.into_iter().map(Pool::located).collect();
         for (origin, site) in self.sites.iter() {
-            site.check(origin)?;
+            site.check(&origin)?;
             if let Some(unknown) =
                 site.pools.iter().find(|name| !pools.iter().any(|pool| pool.name() == &***name))
             {

@@ -6,6 +6,7 @@
 use super::Scheduler;
 use super::sync::try_lock;
 use crate::fleet::Event;
+use crate::outcome::AuthReason;
 use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -95,11 +96,17 @@ fn trace(event: &Event) {
             let origin = origin.as_ref().map(|origin| origin.as_str());
             tracing::debug!(target: "tower_egress", %exit, origin, ?rest, "rest");
         }
+        Event::CredentialStopped { exit, reason: AuthReason::Quota } => tracing::warn!(
+            target: "tower_egress",
+            %exit,
+            reason = AuthReason::Quota.name(),
+            "a login has used up what was paid for, and is stopped; one request tries it again now and then"
+        ),
         Event::CredentialStopped { exit, reason } => tracing::warn!(
             target: "tower_egress",
             %exit,
-            ?reason,
-            "a login was refused twice and is stopped; nothing goes out on it until it is mended and resumed"
+            reason = reason.name(),
+            "a login is refused and stopped; nothing goes out on it until it is mended and resumed"
         ),
         Event::CredentialResumed { exit } => {
             tracing::info!(target: "tower_egress", %exit, "a login works again");

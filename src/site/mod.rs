@@ -33,6 +33,8 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Site {
     pub(crate) pools: Vec<Arc<str>>,
+    /// Whether pools were said, so that none is a mistake.
+    ordered: bool,
     pub(crate) escalate_at: f64,
     pub(crate) quiet: Duration,
     /// Sorted by status.
@@ -47,7 +49,14 @@ const QUIET: Duration = Duration::from_secs(600);
 
 impl Default for Site {
     fn default() -> Self {
-        Self { pools: Vec::new(), escalate_at: ESCALATE_AT, quiet: QUIET, statuses: Vec::new(), api: false }
+        Self {
+            pools: Vec::new(),
+            ordered: false,
+            escalate_at: ESCALATE_AT,
+            quiet: QUIET,
+            statuses: Vec::new(),
+            api: false,
+        }
     }
 }
 
@@ -76,7 +85,7 @@ impl Site {
     /// the pool whose turn it is goes on through a later one, else through an earlier one.
     #[must_use]
     pub fn pools<'a>(mut self, pools: impl IntoIterator<Item = &'a str>) -> Self {
-        self.pools = pools.into_iter().map(Arc::from).collect();
+        (self.pools, self.ordered) = (pools.into_iter().map(Arc::from).collect(), true);
         self
     }
 
@@ -119,6 +128,15 @@ impl Site {
     /// What its setters cannot refuse.
     pub(crate) fn check(&self, origin: &str) -> Result<(), ConfigError> {
         let of = |what: &str| format!("of `{origin}` {what}");
+        let bare = origin.strip_prefix("*.").unwrap_or(if origin == "*" { "all" } else { origin });
+        if bare.is_empty() || bare.contains(|c: char| c.is_whitespace() || matches!(c, '/' | '*' | '@')) {
+            let cure = "write a host, like `shop.example`, `*.shop.example` or `*`";
+            return Err(ConfigError::new("site origin", format!("`{origin}` is no name of a site"), cure));
+        }
+        if self.ordered && self.pools.is_empty() {
+            let cure = "name one at least, or leave the order out for any pool";
+            return Err(ConfigError::new("site pools", of("are none"), cure));
+        }
         if !(self.escalate_at > 0.0 && self.escalate_at <= 1.0) {
             let cure = "give the share of refusals that is too much, like 0.3";
             return Err(ConfigError::new("site escalate_at", of("is not above 0 and at most 1"), cure));
@@ -140,5 +158,31 @@ impl Site {
             return Err(ConfigError::new("site status", of(&format!("is {status}")), cure));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_no_request_has_and_an_order_of_nothing_are_mistakes() {
+        for good in ["shop.example", "shop.example:8443", "*.shop.example", "*", "127.0.0.1:80", "a group"] {
+            assert_eq!(Site::new().check(good).is_ok(), !good.contains(' '), "{good}");
+        }
+        for bad in [
+            "",
+            "https://shop.example",
+            "shop.example/",
+            "*shop.example",
+            "shop.*.example",
+            "*.",
+            "me@shop.example",
+        ] {
+            let wrong = Site::new().check(bad).unwrap_err().to_string();
+            assert!(wrong.contains("is no name of a site; write a host"), "{wrong}");
+        }
+        let nothing = Site::order([]).check("shop.example").unwrap_err().to_string();
+        assert!(nothing.starts_with("site pools of `shop.example` are none; "), "{nothing}");
     }
 }

@@ -1,6 +1,7 @@
 //! The sites of a scheduler, by origin.
 
 use super::Site;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -28,10 +29,11 @@ impl Sites {
         }
     }
 
-    /// All of them, by origin; without the star and the dot where they stand for more than one.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Arc<Site>)> {
-        let named = self.own.iter().chain(&self.below).map(|(origin, site)| (&**origin, site));
-        named.chain(self.all.iter().map(|site| ("*", site)))
+    /// All of them, by the name that was given.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Cow<'_, str>, &Arc<Site>)> {
+        let own = self.own.iter().map(|(origin, site)| (Cow::from(&**origin), site));
+        let below = self.below.iter().map(|(below, site)| (format!("*{below}").into(), site));
+        own.chain(below).chain(self.all.iter().map(|site| ("*".into(), site)))
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -45,6 +45,18 @@ pub fn providers() -> impl Iterator<Item = &'static Provider> {
     rows::ROWS.iter()
 }
 
+/// What a provider is called that had another name.
+pub(super) fn now_called(name: &str) -> Option<&'static str> {
+    let known = [
+        ("smartproxy", "decodo"),
+        ("luminati", "brightdata"),
+        ("crawlera", "zyte-spm"),
+        ("scrapinghub", "zyte-spm"),
+    ];
+    let (_, now) = known.into_iter().find(|(before, _)| name.eq_ignore_ascii_case(before))?;
+    find(now).map(|row| row.name)
+}
+
 pub(super) fn find(name: &str) -> Option<&'static Provider> {
     providers().find(|row| row.name == name)
 }

@@ -58,8 +58,12 @@ impl Gateway {
 impl Inner {
     /// `brightdata` before what is wrong with it.
     fn wrong(&self, what: &str, cure: &'static str) -> ConfigError {
-        let whose = self.row.map_or(String::new(), |row| format!("`{}` ", row.name));
-        ConfigError::new("gateway", format!("{whose}{what}"), cure)
+        let whose = match self.row {
+            Some(row) => format!("gateway `{}`", row.name),
+            None if self.ready.host.is_empty() => "gateway".to_owned(),
+            None => format!("gateway at {}", self.ready.host),
+        };
+        ConfigError::new(whose, what.to_owned(), cure)
     }
 
     /// Every placeholder has a value, and every value a placeholder.
@@ -71,6 +75,12 @@ impl Inner {
         }
         if let Some(name) = self.fields.own_names().find(|name| Unit::of(name).is_some()) {
             return Err(self.wrong(&format!("is given `{name}` as a field"), "give it by Gateway::ttl"));
+        }
+        // A slip of the pen hides the value that it was meant to be: it is the better word on both.
+        let known = |name: &str| self.template.names().any(|known| known == name || given_as(known) == name);
+        let slip = |name: &&str| !known(name) && nearest(name, self.template.names()).is_some();
+        if let Some(name) = self.fields.names().find(slip) {
+            return Err(self.without_place(name));
         }
         let mut used = BTreeSet::new();
         for part in parts {
@@ -89,6 +99,11 @@ impl Inner {
         }
         let unused = self.fields.names().find(|name| !used.contains(name));
         unused.map_or(Ok(()), |name| Err(self.without_place(name)))
+    }
+
+    /// Whether a value begins with what stands before its placeholder.
+    fn has_prefix(&self, name: &str, before: &str) -> bool {
+        before.len() > 1 && self.value(name, None).is_some_and(|value| value.starts_with(before))
     }
 
     fn without_value(&self, name: &str, in_password: bool) -> ConfigError {
@@ -155,6 +170,17 @@ impl Inner {
                         format!("has `{{{one}}}` and `{{{two}}}` side by side")
                     };
                     return Err(self.wrong(&what, "put a separator between: their values would run together"));
+                }
+                [Piece::Text(text), Piece::Field(_)] if text.ends_with('$') => {
+                    let cure =
+                        "write {session}, without what a shell wants; a `$` that is meant goes into a field";
+                    return Err(self.wrong("has a `$` before a placeholder", cure));
+                }
+                [Piece::Text(text), Piece::Field(name)]
+                    if **name == *fields::USER && self.has_prefix(name, text) =>
+                {
+                    let cure = "give the account alone: the template puts the rest around it";
+                    return Err(self.wrong(&format!("is given a `{name}` that begins with `{text}`"), cure));
                 }
                 [Piece::Text(text), Piece::Field(name)] if !is_login(name) => {
                     separators.extend(odd(text.chars().next_back()));

@@ -154,7 +154,9 @@ impl Gateway {
     /// That there is no such provider, with the nearest name.
     pub fn provider(name: &str) -> Result<Self, ConfigError> {
         let Some(row) = catalog::find(name) else {
-            let what = match nearest(name, catalog::providers().map(|row| row.name)) {
+            let near =
+                catalog::now_called(name).or_else(|| nearest(name, catalog::providers().map(|row| row.name)));
+            let what = match near {
                 Some(near) => format!("is not in the catalogue: did you mean `{near}`?"),
                 None => "is not in the catalogue".to_owned(),
             };

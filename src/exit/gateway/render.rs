@@ -71,7 +71,7 @@ impl Gateway {
     /// How long a session may lie unused before the provider gives its exit away.
     pub(crate) fn idle_at_most(&self) -> Option<Duration> {
         let known = self.0.row.map(|row| Duration::from_secs(row.life.idle.into()));
-        self.0.idle.or(known.filter(|idle| !idle.is_zero()))
+        self.0.idle.or_else(|| known.filter(|idle| !idle.is_zero()))
     }
 
     /// Where its exits are, if that is asked for: two letters in lower case.

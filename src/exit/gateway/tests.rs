@@ -65,6 +65,11 @@ fn a_wrong_gateway_is_refused_when_built_and_says_why_without_a_value() {
     let of = |template: &str| parse(template).login("acme", SECRET);
     for (gateway, why) in [
         // Placeholders without values, and values without placeholders.
+        (of("http://{user}-${session}:{pass}@gw.test:1"), "has a `$` before a placeholder"),
+        (
+            of("http://acme-customer-{user}-{session}:{pass}@gw.test:1").login("acme-customer-x", SECRET),
+            "is given a `user` that begins with `acme-customer-`",
+        ),
         (of("http://{user}-{contry}-{session}:{pass}@gw.test:1"), "`{contry}`: did you mean `{country}`?"),
         (
             of("http://{user}-{zone}-{session}:{pass}@gw.test:1"),
@@ -72,7 +77,7 @@ fn a_wrong_gateway_is_refused_when_built_and_says_why_without_a_value() {
         ),
         (
             of("http://{user}-{zone}-{session}:{pass}@gw.test:1").field("zoen", SECRET),
-            "`{zone}`: did you mean `{zoen}`?",
+            "is given `zoen`, and has no `{zoen}`: did you mean `{zone}`?",
         ),
         (
             of("http://{user}-{country}-{session}:{pass}@gw.test:1"),
