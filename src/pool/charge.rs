@@ -8,7 +8,7 @@
 //! | origin error | a quarter bad | - | works |
 //! | proxy error | - | - | one fault |
 //! | interrupted, origin TLS, a gateway status in the absolute form | - | - | half a fault, if the origin works for others |
-//! | target unreachable | - | rests 5 s if the target works for others | half a fault then; a quarter if it was another target just before |
+//! | target unreachable | - | rests 5 s if the target works for others | half a fault then |
 //! | session lost | - | - | a new session; of a list, one fault |
 //! | gateway throttles one target, or one exit | - | rests max(hint, 1 s) | or it rests, without a fault |
 //! | all others | - | - | works, if the origin answered |
@@ -253,7 +253,7 @@ impl Pool {
                 }
                 return;
             }
-            // The pair's fault first. The exit's as well if the target works for others, or if this is not the only one.
+            // The pair's fault first. The exit's as well, if the target works for others.
             Outcome::TargetUnreachable => match self.unreachable_target(now, by) {
                 Some(weight) => weight,
                 None => return,

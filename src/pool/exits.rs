@@ -57,6 +57,8 @@ pub(crate) struct ExitRecord {
     pub(super) named: NamedIx,
     /// It leads nowhere any more: it has left the pool, or its session was taken away. What holds it must leave it.
     pub(super) gone: bool,
+    /// When it left.
+    pub(super) left: Time,
     /// Its place is to be had.
     pub(super) vacant: bool,
     /// Most leases at once.
@@ -86,8 +88,6 @@ pub(crate) struct ExitRecord {
     burst: f32,
     apart: bool,
     last_fault: Option<(OriginIx, Time)>,
-    /// The target that it could not reach last, since its last good end.
-    unreached: Option<(OriginIx, Time)>,
     doublings: u32,
     healthy_since: Time,
 }
@@ -104,6 +104,7 @@ impl ExitRecord {
             source,
             named,
             gone: false,
+            left: Time::ZERO,
             vacant: false,
             most: u32::MAX,
             spacing: 0,
@@ -121,7 +122,6 @@ impl ExitRecord {
             burst: 0.0,
             apart: false,
             last_fault: None,
-            unreached: None,
             doublings: 0,
             healthy_since: Time::ZERO,
         }
@@ -134,13 +134,6 @@ impl ExitRecord {
     /// A good end: earlier faults were not the exit's.
     pub(super) fn clear_faults(&mut self) {
         (self.faults, self.burst, self.apart, self.last_fault) = (0.0, 0.0, false, None);
-        self.unreached = None;
-    }
-
-    /// It could not reach a target. Says whether it could not reach another one either, a moment ago.
-    pub(super) fn unreach(&mut self, now: Time, origin: OriginIx) -> bool {
-        let before = self.unreached.replace((origin, now));
-        before.is_some_and(|(other, at)| other != origin && now.since(at) <= APART_WITHIN)
     }
 
     /// The exit served a trial.

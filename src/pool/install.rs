@@ -13,6 +13,13 @@ use crate::request::Time;
 use crate::site::Sites;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// For how long an exit that has left is remembered, with its rests, its login and whether a person kept it out: a list that
+/// loses a line by mistake has it back by then. As long as the longest hint that is believed.
+const REMEMBERED: Duration = Duration::from_secs(3_600);
+/// As many may have left; or as many as there are.
+const MOST_LEFT: usize = 1_024;
 
 /// How many exits joined, stayed and left; slots of gateways count.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -26,6 +33,7 @@ impl Pool {
     /// Makes the pool what these say, each exit and gateway in one of them alone. They have been checked.
     pub(crate) fn install(&mut self, now: Time, mut pools: Vec<exit::Pool>, sites: Arc<Sites>) -> Installed {
         self.clear_out(now);
+        self.exits.installs += 1;
         // So that no decision depends on the order in which they were given.
         pools.sort_by(|a, b| a.name.cmp(&b.name));
         let names: Vec<NamedIx> = pools.iter().map(|pool| self.named_for(pool, &pools)).collect();
@@ -44,7 +52,7 @@ impl Pool {
         }
         let mut done = Installed::default();
         let known = self.listed();
-        self.part_with_exits(&known, &exits, &mut done);
+        self.part_with_exits(now, &known, &exits, &mut done);
         let mut joined = Vec::new();
         for exit in order {
             let named = exits[&exit.id()];
@@ -78,10 +86,11 @@ impl Pool {
         self.exits.named.iter().enumerate().filter(drains).count() + pools.len() <= named::MOST
     }
 
-    /// Whether an exit of that named pool is still known.
+    /// Whether that named pool has an exit, or a lease of one that has left.
     fn is_peopled(&self, at: usize) -> bool {
-        let exits = self.exits.fixed.iter().filter(|record| !record.vacant).chain(self.exits.minted.iter());
-        exits.into_iter().any(|record| record.named.index() == at)
+        let known = |record: &&ExitRecord| !record.gone || record.in_flight > 0;
+        let mut exits = self.exits.fixed.iter().chain(self.exits.minted.iter()).filter(known);
+        exits.any(|record| record.named.index() == at)
     }
 
     /// The named pool of that name, on its terms from now on. A new name takes the place of one that has nobody any more.
@@ -108,23 +117,25 @@ impl Pool {
 
     fn part_with_exits(
         &mut self,
+        now: Time,
         known: &BTreeMap<ExitId, u32>,
         wanted: &HashMap<ExitId, NamedIx>,
         done: &mut Installed,
     ) {
         for (id, at) in known {
             if !wanted.contains_key(id) {
-                done.removed += usize::from(self.part_with(*at));
+                done.removed += usize::from(self.part_with(now, *at));
             }
         }
     }
 
     /// An exit leaves: it gets no lease any more, and what holds it must leave it. Says whether it was there.
-    fn part_with(&mut self, at: u32) -> bool {
+    fn part_with(&mut self, now: Time, at: u32) -> bool {
         let record = &mut self.exits.fixed[at as usize];
         if std::mem::replace(&mut record.gone, true) {
             return false;
         }
+        record.left = now;
         let exit = record.exit.clone();
         self.exits.give_up([exit]);
         self.bar(at, true);
@@ -177,14 +188,15 @@ impl Pool {
         for ix in leaving {
             self.exits.gateways[ix.index()].gone = true;
             let slots = self.slots_of(ix);
-            done.removed += slots.into_iter().filter(|at| self.part_with(*at)).count();
+            done.removed += slots.into_iter().filter(|at| self.part_with(now, *at)).count();
             for record in self.exits.minted.iter_mut().filter(|record| record.source.gateway() == Some(ix)) {
                 record.gone = true;
             }
         }
         for (gateway, named) in wanted {
-            let ix = match self.exits.find_gateway(&gateway) {
+            let ix = match self.exits.find_known(&gateway) {
                 Some(ix) => {
+                    self.exits.gateways[ix.index()].gone = false;
                     self.keep_gateway(now, ix, gateway, named, done);
                     ix
                 }
@@ -217,10 +229,16 @@ impl Pool {
                 Source::Slot { rider, .. } => riders.contains(&rider),
                 _ => true,
             };
-            if stays {
-                done.kept += usize::from(!record.gone);
-            } else {
-                done.removed += usize::from(self.part_with(at));
+            let gone = record.gone;
+            record.gone = gone && !stays;
+            match (stays, gone) {
+                (true, false) => done.kept += 1,
+                (true, true) => {
+                    // It comes back as itself, with the token that it had last.
+                    self.bar(at, false);
+                    done.added += 1;
+                }
+                (false, _) => done.removed += usize::from(self.part_with(now, at)),
             }
         }
         if self.exits.gateways[ix.index()].gateway != gateway {
@@ -323,8 +341,12 @@ impl Pool {
             self.moved.holder(holder);
             self.unbind(ix, exit);
         }
-        let idle =
-            |record: &ExitRecord| record.gone && !record.vacant && record.in_flight == 0 && record.bound == 0;
+        let left = self.exits.fixed.iter().filter(|record| record.gone && !record.vacant).count();
+        let crowded = left > self.exits.living().max(MOST_LEFT);
+        let idle = |record: &ExitRecord| {
+            let old = crowded || now.since(record.left) >= REMEMBERED;
+            record.gone && !record.vacant && record.in_flight == 0 && record.bound == 0 && old
+        };
         let leaving: BTreeSet<u32> =
             (0..).zip(&self.exits.fixed).filter(|(_, record)| idle(record)).map(|(at, _)| at).collect();
         let leaves = |exit: ExitIx| matches!(exit, ExitIx::Fixed(at) if leaving.contains(&at));

@@ -18,8 +18,8 @@ impl NamedIx {
     }
 }
 
-/// Most named pools: one bit each.
-pub(crate) const MOST: usize = 64;
+/// Most named pools: one bit each, and not all of them, which means that none was named.
+pub(crate) const MOST: usize = 63;
 
 /// A set of named pools.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

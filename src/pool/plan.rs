@@ -1,7 +1,7 @@
 //! Which named pools serve an origin, and which of them now.
 //!
 //! ```text
-//!             surely refused too often            quiet is over
+//!             refused too often                   quiet is over
 //!   pool k ──────────────────────────▶ pool k+1 ───────────────▶ pool k+1, one in four tries pool k
 //!     ▲                                    ▲                          │        │
 //!     │                                    └── refused too often: ────┘        │
@@ -16,16 +16,18 @@ use crate::site::Site;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Fewer answers say nothing about a pool.
-const ENOUGH: f32 = 8.0;
+/// Answers after which a trial of a pool is over.
+const ENOUGH: u32 = 8;
 /// So many refusals end a trial of a pool early.
 const TOO_MANY: u32 = 4;
 /// One choice in as many tries the cheaper pool.
 const TRIES: u64 = 4;
 /// How often the quiet time doubles at most.
 const DOUBLINGS: u32 = 3;
-/// The one-sided 95 % point of a normal distribution.
-const Z: f32 = 1.645;
+/// Where the score of a pool says that it is refused too often. Page's test (1954) adds up what each answer speaks for "half
+/// way from the limit to always" against "at the limit", never below zero; from a limit of 0.3 that is twelve refusals in a
+/// row, whatever was before.
+const TOO_OFTEN: f32 = 9.0;
 
 /// The order of one origin, and where it stands in it.
 pub(super) struct Plan {
@@ -34,6 +36,7 @@ pub(super) struct Plan {
     level: usize,
     /// What the pool whose turn it is has met since it is.
     heat: Heat,
+    score: f32,
     since: Time,
     /// When the pool before it may be tried, and what that has met.
     try_at: Time,
@@ -72,6 +75,7 @@ impl Plan {
                 order,
                 level: 0,
                 heat: Heat::COLD,
+                score: 0.0,
                 since: Time::ZERO,
                 try_at: Time::MAX,
                 tried: (0, 0),
@@ -110,6 +114,9 @@ impl Plan {
         let at = self.order.iter().position(|ix| *ix == pool)?;
         if at == self.level && sent >= self.since {
             self.heat.add(now, if refused { 1.0 } else { 0.0 });
+            #[allow(clippy::cast_possible_truncation, reason = "a share")]
+            let step = step(self.site.escalate_at as f32, refused);
+            self.score = (self.score + step).max(0.0);
             return self.dearer(now);
         }
         if at + 1 == self.level && now >= self.try_at && sent >= self.try_at {
@@ -121,24 +128,22 @@ impl Plan {
     }
 
     fn dearer(&mut self, now: Time) -> Option<Turned> {
-        let (good, bad) = self.heat.counts(now);
-        let answers = good + bad;
-        let limit = self.site.escalate_at;
-        if self.level + 1 >= self.order.len() || answers < ENOUGH || f64::from(surely(bad, answers)) < limit {
+        if self.level + 1 >= self.order.len() || self.score < TOO_OFTEN {
             return None;
         }
+        let (good, bad) = self.heat.counts(now);
         let soon = self.came_back.is_some_and(|at| now.since(at) < self.site.quiet);
         self.failed = if soon { (self.failed + 1).min(DOUBLINGS) } else { 0 };
         let from = self.turn();
         self.level += 1;
         self.begin(now);
-        Some(Turned { from, to: self.turn(), refused: bad / answers, dearer: true })
+        Some(Turned { from, to: self.turn(), refused: bad / (good + bad), dearer: true })
     }
 
     #[allow(clippy::cast_precision_loss, reason = "at most eight")]
     fn cheaper(&mut self, now: Time) -> Option<Turned> {
         let (answers, bad) = self.tried;
-        if bad < TOO_MANY && (answers as f32) < ENOUGH {
+        if bad < TOO_MANY && answers < ENOUGH {
             return None;
         }
         let refused = bad as f32 / answers as f32;
@@ -156,7 +161,7 @@ impl Plan {
 
     /// Another pool's turn begins.
     fn begin(&mut self, now: Time) {
-        (self.heat, self.since, self.tried) = (Heat::COLD, now, (0, 0));
+        (self.heat, self.score, self.since, self.tried) = (Heat::COLD, 0.0, now, (0, 0));
         self.try_at = now + self.quiet();
     }
 
@@ -165,17 +170,18 @@ impl Plan {
     }
 }
 
-/// The lower bound of a share that was seen in so many: Wilson's score (1927), one-sided 95 %.
-fn surely(bad: f32, all: f32) -> f32 {
-    let (share, z2) = (bad / all, Z * Z);
-    let middle = share + z2 / (2.0 * all);
-    let spread = Z * libm::sqrtf(share * (1.0 - share) / all + z2 / (4.0 * all * all));
-    (middle - spread) / (1.0 + z2 / all)
+/// What an answer adds to the score, by the limit: the logarithm of how much likelier it is where refusals are half way
+/// between the limit and always.
+fn step(limit: f32, refused: bool) -> f32 {
+    let limit = limit.clamp(0.001, 0.99);
+    let more = f32::midpoint(limit, 1.0);
+    if refused { libm::logf(more / limit) } else { libm::logf((1.0 - more) / (1.0 - limit)) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::draw::{Stream, draw, unit};
     use crate::exit::Terms;
 
     const CHEAP: NamedIx = NamedIx(0);
@@ -197,32 +203,37 @@ mod tests {
     }
 
     #[test]
-    fn the_bound_is_wilsons() {
-        for (bad, all, expected) in
-            [(8.0, 8.0, 0.747), (4.0, 8.0, 0.249), (1.0, 10.0, 0.023), (0.0, 8.0, 0.0)]
-        {
-            assert!((surely(bad, all) - expected).abs() < 1e-3, "{bad} of {all}: {}", surely(bad, all));
+    fn a_few_refusals_change_nothing_and_twelve_in_a_row_do_whatever_was_before() {
+        for good in [0, 1, 500] {
+            let mut plan = plan(Site::new());
+            (0..good).for_each(|_| assert_eq!(plan.note(at(1), CHEAP, at(1), false), None));
+            for n in 0..11 {
+                assert_eq!(plan.note(at(1), CHEAP, at(1), true), None, "after {n}");
+            }
+            let turned = plan.note(at(1), CHEAP, at(1), true).unwrap();
+            assert_eq!((turned.from, turned.to, turned.dearer), (CHEAP, DEAR, true));
         }
     }
 
     #[test]
-    fn few_answers_and_a_few_refusals_change_nothing() {
-        let mut plan = plan(Site::new());
-        for n in 0..7 {
-            assert_eq!(plan.note(at(1), CHEAP, at(1), true), None, "{n}: seven of seven are too few");
+    fn what_is_refused_less_than_its_limit_stays_for_hours_and_what_is_refused_more_goes_soon() {
+        let answers = |share: f64| {
+            let mut plan = plan(Site::new());
+            let refused = |n: u64| unit(draw(7, Stream::Retry, 1, n)) < share;
+            (0..100_000_u64).find(|n| plan.note(at(*n / 20), CHEAP, at(*n / 20), refused(*n)).is_some())
+        };
+        for share in [0.1, 0.2, 0.25, 0.28] {
+            assert_eq!(answers(share), None, "{share} is not too much");
         }
-        let turned = plan.note(at(1), CHEAP, at(1), true).unwrap();
-        assert_eq!(turned, Turned { from: CHEAP, to: DEAR, refused: 1.0, dearer: true });
-        let mut steady = self::plan(Site::new());
-        for n in 0..1_000 {
-            assert_eq!(steady.note(at(n), CHEAP, at(n), n % 5 == 0), None, "a fifth is not too much");
+        for (share, most) in [(0.6, 200), (0.8, 60), (1.0, 12)] {
+            assert!(answers(share).is_some_and(|n| n < most), "{share}: {:?}", answers(share));
         }
     }
 
     #[test]
     fn it_comes_back_by_one_in_four_once_it_is_quiet() {
         let mut plan = plan(Site::new().quiet(Duration::from_secs(60)));
-        refuse(&mut plan, 8, at(1));
+        refuse(&mut plan, 12, at(1));
         let first = |plan: &mut Plan, now| {
             let first = plan.looks(now).next().unwrap();
             plan.chose();
@@ -243,7 +254,7 @@ mod tests {
     #[test]
     fn quiet_doubles_while_it_stays_bad() {
         let mut plan = plan(Site::new().quiet(Duration::from_secs(60)));
-        refuse(&mut plan, 8, at(0));
+        refuse(&mut plan, 12, at(0));
         for (try_at, next) in [(60, 180), (180, 420), (420, 900), (900, 1_380)] {
             assert_eq!(plan.try_at, at(try_at));
             refuse(&mut plan, 4, at(try_at));

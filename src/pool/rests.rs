@@ -21,15 +21,13 @@ impl Pool {
         }
     }
 
-    /// An exit could not reach a target. What that costs the exit, if anything: a target that nobody reaches is its own fault.
+    /// An exit could not reach a target. What that costs the exit, if anything: a target that nobody reaches is at fault itself,
+    /// however many there are of them. Who reaches none at all is found out by those that work for others.
     pub(super) fn unreachable_target(&mut self, now: Time, by: &Receipt) -> Option<f32> {
-        let (exit, origin) = by.at;
-        let elsewhere = self.exits.get_mut(exit)?.unreach(now, origin);
-        if self.works(now, origin) {
+        self.works(now, by.at.1).then(|| {
             self.rest_pair(now, by, UNREACHED);
-            return Some(0.5);
-        }
-        elsewhere.then_some(0.25)
+            0.5
+        })
     }
 
     /// Rests a pair that was not refused: its exit does not get through to the target. No strike,

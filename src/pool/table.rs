@@ -25,6 +25,8 @@ pub(super) struct ExitTable {
     /// How many tokens there were: digits are counted out.
     tokens: Tokens,
     given_up: Vec<Route>,
+    /// How often what it is made of was said.
+    pub(super) installs: u32,
 }
 
 /// A gateway of the pool.
@@ -76,6 +78,7 @@ impl ExitTable {
             salt,
             tokens: Tokens { next, step: member.of.into() },
             given_up: Vec::new(),
+            installs: 0,
         }
     }
 
@@ -102,8 +105,10 @@ impl ExitTable {
                 return self.put(ExitRecord::new(exit, Source::Rotating { gateway: ix }, named, 0));
             }
             let count = self.tokens.take();
-            let exit = gateway.exit(&session(self.salt, rider, 0, 0), count);
-            let source = Source::Slot { gateway: ix, rider, generation: 0 };
+            // A slot that is forgotten and comes back has no token that it had.
+            let generation = self.installs.wrapping_sub(1) << 16;
+            let exit = gateway.exit(&session(self.salt, rider, generation, 0), count);
+            let source = Source::Slot { gateway: ix, rider, generation };
             self.put(ExitRecord::new(exit, source, named, count))
         };
         missing.into_iter().map(put).collect()
@@ -157,6 +162,14 @@ impl ExitTable {
         }
         for (named, held) in self.named.iter_mut().zip(held) {
             named.ring = Ring::new(&held);
+        }
+        // Sessions that are held go with their gateway, on its pool's terms.
+        for record in self.minted.iter_mut() {
+            let known = record.source.gateway().and_then(|ix| self.gateways.get(ix.index()));
+            if let Some(known) = known.filter(|known| !known.gone) {
+                let named = &self.named[known.named.index()];
+                (record.named, record.most, record.spacing) = (known.named, named.most(), named.spacing());
+            }
         }
     }
 
@@ -242,6 +255,14 @@ impl ExitTable {
         let named = &self.named[known.named.index()];
         (record.most, record.spacing) = (named.most(), named.spacing());
         Some(record)
+    }
+
+    /// Where the gateway of that name and kind is, or was.
+    pub(super) fn find_known(&self, gateway: &Gateway) -> Option<GatewayIx> {
+        let same = |known: &Known| {
+            known.gateway.id() == gateway.id() && known.gateway.is_rotating() == gateway.is_rotating()
+        };
+        self.gateways.iter().position(same).and_then(|at| u16::try_from(at).ok()).map(GatewayIx)
     }
 
     /// Where the gateway of that name is.

@@ -165,7 +165,7 @@ impl Builder {
         }
         if pools.len() > MOST_POOLS {
             let what = format!("are {}", pools.len());
-            return Err(ConfigError::new("pools", what, "name at most 64: a pool may have several gateways"));
+            return Err(ConfigError::new("pools", what, "name at most 63: a pool may have several gateways"));
         }
         for (at, pool) in pools.iter().enumerate() {
             pool.check()?;
@@ -173,6 +173,15 @@ impl Builder {
                 let what = format!("hold `{}` twice", pool.name());
                 return Err(ConfigError::new("pools", what, "give each a name of its own"));
             }
+        }
+        let gateways = pools.iter().map(|pool| pool.gateways.len()).sum::<usize>();
+        if gateways > MOST_GATEWAYS {
+            let what = format!("are {gateways}");
+            return Err(ConfigError::new(
+                "gateways",
+                what,
+                "give at most 4,096; a list holds what is one exit",
+            ));
         }
         check_gateways(&pools)?;
         let pools: Vec<_> = distinct(pools)?.into_iter().map(Pool::located).collect();
@@ -204,6 +213,8 @@ pub(super) struct Stock {
     pub(super) rules: RetryRules,
 }
 
+/// Most gateways.
+const MOST_GATEWAYS: usize = 4_096;
 /// The name of the pool of exits that were given without one.
 const DEFAULT: &str = "default";
 

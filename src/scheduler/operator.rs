@@ -93,14 +93,14 @@ impl Operator<'_> {
     /// ```
     ///
     /// # Errors
-    /// As [`Builder::build`], and that pools of other names still drain, so that there are more than 64; nothing has changed
+    /// As [`Builder::build`], and that pools of other names still drain, so that there are more than 63; nothing has changed
     /// then.
     pub fn reload(&self, builder: Builder) -> Result<Reloaded, ConfigError> {
         let Stock { pools, sites, rules } = builder.stock()?;
         let installed = self.0.act(|fleet, now| fleet.reload(now, pools, Arc::clone(&sites), rules));
         let Some(installed) = installed else {
             let cure = "reload again once the pools that have left are drained";
-            return Err(ConfigError::new("pools", "are more than 64 with those that still drain", cure));
+            return Err(ConfigError::new("pools", "are more than 63 with those that still drain", cure));
         };
         self.0.set_sites(sites);
         let Installed { added, kept, removed } = installed;

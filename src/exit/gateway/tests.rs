@@ -67,8 +67,8 @@ fn a_wrong_gateway_is_refused_when_built_and_says_why_without_a_value() {
         // Placeholders without values, and values without placeholders.
         (of("http://{user}-${session}:{pass}@gw.test:1"), "has a `$` before a placeholder"),
         (
-            of("http://acme-customer-{user}-{session}:{pass}@gw.test:1").login("acme-customer-x", SECRET),
-            "is given a `user` that begins with `acme-customer-`",
+            of("http://corp-customer-{user}-{session}:{pass}@gw.test:1").login("corp-customer-x", SECRET),
+            "is given a `user` that begins with `corp-customer-`",
         ),
         (of("http://{user}-{contry}-{session}:{pass}@gw.test:1"), "`{contry}`: did you mean `{country}`?"),
         (

@@ -311,19 +311,16 @@ impl State {
                 exit.gate.pass(now, no, 1);
                 exit.healthy_since = now;
                 exit.faults.clear();
-                exit.unreached = None;
             }
         }
     }
 
-    /// The pair rests if the target works for others; if not, a second such target in half a minute is suspicious.
+    /// The pair rests, and its exit has half a fault, if the target works for others.
     fn unreachable(&mut self, no: LeaseNo, witness: bool, told: &mut Told) -> f64 {
         let (now, lease) = (self.now, self.leases[&no].clone());
         let (exit, origin) = (lease.is.exit, lease.is.origin);
-        let before = self.exits[exit].unreached.replace((origin, now));
-        let elsewhere = before.is_some_and(|(at, when)| at != origin && now - when <= 30 * SECOND);
         if !witness {
-            return if elsewhere { 0.25 } else { 0.0 };
+            return 0.0;
         }
         let last = self.is_last(exit, Some(origin));
         let pair = self.pairs.entry((exit, origin)).or_insert_with(Pair::new);
@@ -357,7 +354,6 @@ impl State {
         let rest = (5.0 * f64::from(exit.doublings).exp2()).min(300.0);
         exit.doublings = (exit.doublings + 1).min(10);
         exit.faults.clear();
-        exit.unreached = None;
         let found = told.rests.iter().position(|(id, at, _)| *id == lease.is.token && at.is_none());
         let until = told.rests.remove(found.expect("an exit that dies is told")).2;
         check("a dead exit", now, until, paced(0.9 * rest, last), paced(1.1 * rest, last));

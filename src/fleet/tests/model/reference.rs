@@ -128,8 +128,6 @@ pub(super) struct ExitState {
     pub(super) out: u32,
     /// Since something went well: when, where, and how much.
     pub(super) faults: Vec<(u64, usize, f64)>,
-    /// The target that it did not reach last since then, and when.
-    pub(super) unreached: Option<(usize, u64)>,
     pub(super) doublings: u32,
     pub(super) healthy_since: u64,
     /// How many tokens a slot had.
@@ -194,7 +192,6 @@ impl State {
             quarantined: false,
             out: 0,
             faults: Vec::new(),
-            unreached: None,
             doublings: 0,
             healthy_since: 0,
             tokens: 0,
@@ -273,7 +270,6 @@ impl State {
         let (lease, known) = (self.leases[&no].clone(), self.is_known(no));
         if known {
             self.exits[lease.is.exit].faults.clear();
-            self.exits[lease.is.exit].unreached = None;
         }
         let site = &mut self.sites[lease.is.origin];
         site.worked = site.worked.max(Some(lease.sent));
