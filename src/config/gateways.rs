@@ -43,7 +43,7 @@ impl GatewayTable {
         for (name, value) in [("user", &self.user), ("pass", &self.password)] {
             let path = child(path, if name == "pass" { "password" } else { name });
             if let Some(value) = value {
-                gateway = gateway.field(name, &reader.text(&path, value)?);
+                gateway = gateway.field(name, &reader.secret(&path, value)?);
                 if name == "pass" && matches!(value, Text::Literal(_)) {
                     reader.warn_literal(&path);
                 }
@@ -51,7 +51,7 @@ impl GatewayTable {
         }
         for (name, value) in self.fields.iter().flatten() {
             let path = child(&child(path, "fields"), name);
-            gateway = gateway.field(name, &reader.text(&path, value)?);
+            gateway = gateway.field(name, &reader.secret(&path, value)?);
             if matches!(value, Text::Literal(_)) && SECRET.iter().any(|part| name.contains(part)) {
                 reader.warn_literal(&path);
             }
@@ -90,7 +90,7 @@ impl GatewayTable {
             }
         };
         let path = child(path, key);
-        let spec = reader.text(&path, text)?;
+        let spec = reader.secret(&path, text)?;
         let gateway = parse(&spec).map_err(|error| reader.placed(&path, error))?;
         if matches!(text, Text::Literal(_)) && has_password(&spec) {
             reader.warn_literal(&path);

@@ -56,8 +56,8 @@
 //! - `proxies` is the path of a list, or a list of specs. A bad line of a file is skipped, and [told](Config::skipped), unless
 //!   `strict = true`; a bad spec in the file itself is an error.
 //! - Where a secret may stand (a spec, `template`, `rotating`, `user`, `password`, a field of `fields`), `{ env = "NAME" }`
-//!   takes it from the environment and `{ file = "PATH" }` from a file, without the newline at its end. One in the file itself
-//!   works, and is [warned](Config::warnings) of.
+//!   takes it from the environment and `{ file = "PATH" }` from a file, without the line ends at its end. An empty one is an error.
+//!   One in the file itself works, and is [warned](Config::warnings) of.
 //! - Paths are relative to the file's folder.
 //! - `statuses = { "420" = "rate_limited" }`; the words are `ok`, `rate_limited`, `blocked`, `blocked_exit`, `blocked_country`,
 //!   `blocked_pattern`, `target_denied`, `target_unreachable`, `target_failed`, `origin_error` and `fatal`.

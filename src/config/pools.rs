@@ -159,7 +159,7 @@ fn listed(reader: &mut Reader<'_>, path: &str, specs: &[Text]) -> Result<ExitLis
     let mut exits = ExitList::default();
     for (at, spec) in specs.iter().enumerate() {
         let path = format!("{path}[{at}]");
-        let exit = Exit::parse(&reader.text(&path, spec)?).map_err(|error| reader.placed(&path, error))?;
+        let exit = Exit::parse(&reader.secret(&path, spec)?).map_err(|error| reader.placed(&path, error))?;
         if let Some(before) = first_at.insert(exit.id(), at) {
             return Err(reader.wrong(&path, format!("is the exit of [{before}]"), "keep one of the two"));
         }

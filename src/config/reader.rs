@@ -110,10 +110,10 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A text, wherever it is.
+    /// A text, wherever it is. It may have lines.
     pub(super) fn text(&self, path: &str, text: &Text) -> Result<String, ConfigError> {
-        match text {
-            Text::Literal(text) => Ok(text.clone()),
+        let found = match text {
+            Text::Literal(text) => text.clone(),
             Text::Env(name) => (self.env)(name).map_err(|error| {
                 let why = match error {
                     VarError::NotPresent => "is not set",
@@ -121,16 +121,43 @@ impl<'a> Reader<'a> {
                 };
                 let what = format!("names the variable {name}, which {why}");
                 self.wrong(path, what, "set it where the program is started")
-            }),
-            Text::File(file) => {
-                let text = String::from_utf8(self.bytes(path, file)?);
-                let text = text.map_err(|_| {
-                    let what = format!("names {}, which is not UTF-8", self.path(file).display());
-                    self.wrong(path, what, "save the file as UTF-8")
-                })?;
-                let line = text.strip_suffix('\n').unwrap_or(&text);
-                Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
-            }
+            })?,
+            Text::File(file) => String::from_utf8(self.bytes(path, file)?).map_err(|_| {
+                let what = format!("names {}, which is not UTF-8", self.path(file).display());
+                self.wrong(path, what, "save the file as UTF-8")
+            })?,
+        };
+        if found.trim().is_empty() {
+            // A secret that is not there would be sent as none, and be refused by the provider.
+            let cure = match text {
+                Text::Literal(_) => "give it a value, or leave the key out",
+                Text::Env(_) => "set it where the program is started",
+                Text::File(_) => "write the value into it",
+            };
+            return Err(self.wrong(path, self.what_of(text, "is empty"), cure));
+        }
+        Ok(found)
+    }
+
+    /// A secret, wherever it is: one line. The line ends that end a file are not a part of it.
+    pub(super) fn secret(&self, path: &str, text: &Text) -> Result<String, ConfigError> {
+        let mut secret = self.text(path, text)?;
+        if matches!(text, Text::File(_)) {
+            secret.truncate(secret.trim_end_matches(['\r', '\n']).len());
+        }
+        if secret.contains(char::is_control) {
+            let cure = "write it alone, on one line and without tabs";
+            return Err(self.wrong(path, self.what_of(text, "holds a control character"), cure));
+        }
+        Ok(secret)
+    }
+
+    /// What is wrong with a text, with the variable or file that it comes from.
+    fn what_of(&self, text: &Text, what: &str) -> String {
+        match text {
+            Text::Literal(_) => what.to_owned(),
+            Text::Env(name) => format!("names the variable {name}, which {what}"),
+            Text::File(file) => format!("names {}, which {what}", self.path(file).display()),
         }
     }
 

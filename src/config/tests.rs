@@ -6,6 +6,7 @@ use crate::error::ConfigError;
 use crate::exit::Gateway;
 use std::env::VarError;
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What no message may contain.
 const SECRET: &str = "hunter2";
@@ -18,6 +19,9 @@ fn env(name: &str) -> Result<String, VarError> {
         "SPEC" => Ok(format!("http://u:{SECRET}@203.0.113.3:8080")),
         "TEMPLATE" => Ok(format!("http://u-{{session}}:{SECRET}@gw.example:7000")),
         "BAD_TEMPLATE" => Ok(format!("http://u:{SECRET}@gw.example:7000")),
+        "EMPTY" => Ok(String::new()),
+        "BLANK" => Ok(" \n".into()),
+        "LINES" => Ok(format!("{SECRET}\n")),
         "BYTES" => Err(VarError::NotUnicode(SECRET.into())),
         _ => Err(VarError::NotPresent),
     }
@@ -297,23 +301,75 @@ fn a_bad_line_of_a_list_is_skipped_and_told_unless_the_pool_is_strict() {
     refused(&format!("{text}strict = true"));
 }
 
-#[test]
-fn the_newline_at_the_end_of_a_secrets_file_is_not_the_secrets() {
-    let folder = std::env::temp_dir().join(format!("tower-egress-secret-{}", std::process::id()));
+/// A folder with these files, a configuration beside them, and what was read of it.
+fn beside(files: &[(&str, &str)], text: &str) -> Result<Config, ConfigError> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let folder = std::env::temp_dir().join(format!("tower-egress-beside-{}-{number}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    for (name, content) in [("plain", "pw"), ("lf", "pw\n"), ("crlf", "pw\r\n"), ("two", "pw \n\n")] {
-        std::fs::write(folder.join(name), format!("http://u:{content}")).unwrap();
-        let text = format!(
-            "[[pool]]\nname = 'a'\nproxies = 'list'\n[pool.gateway]\nrotating = {{ file = '{name}' }}"
-        );
-        let path = folder.join("egress.toml");
-        let (document, reader) = super::Reader::open(&text, Some(&path), &env).unwrap();
-        drop(document);
-        let got = reader.text("x", &super::value::Text::File(name.into())).unwrap();
-        let expected = if name == "two" { "http://u:pw \n" } else { "http://u:pw" };
-        assert_eq!(got, expected, "{name}");
+    for (name, content) in files {
+        std::fs::write(folder.join(name), content).unwrap();
     }
+    let config = Config::read(text, Some(&folder.join("egress.toml")), &env);
     std::fs::remove_dir_all(&folder).unwrap();
+    config
+}
+
+#[test]
+fn the_line_ends_at_the_end_of_a_secrets_file_are_not_the_secrets() {
+    let text = "[[pool]]\nname = 'a'\nproxies = [{ file = 'spec' }]";
+    for end in ["", "\n", "\r\n", "\n\n", "\r\n\r\n\n"] {
+        let config = beside(&[("spec", &format!("http://u:{SECRET}@a.test:1{end}"))], text).unwrap();
+        assert_eq!(config.pools()[0].exits().iter().next().unwrap().route().port(), 1, "{end:?}");
+    }
+    for wrong in ["\n#", "\t", "\u{7}"] {
+        let error = beside(&[("spec", &format!("http://u:{SECRET}@a.test:1{wrong}"))], text).unwrap_err();
+        let told = error.to_string();
+        assert!(told.contains("egress.toml:3: pool[0].proxies[0] names "), "{told}");
+        assert!(told.contains("spec, which holds a control character; ") && !told.contains(SECRET), "{told}");
+    }
+}
+
+#[test]
+fn an_empty_secret_is_none_wherever_it_may_stand() {
+    let gateway = |rest: &str| format!("[[pool]]\nname = 'a'\n[pool.gateway]\n{rest}");
+    let template = "template = 'http://{user}-{zone}-{session}:{pass}@gw.example:1'\nuser = 'u'\n";
+    let login = |key: &str| (gateway(&format!("{template}{key} = ")), format!("6: pool[0].gateway.{key}"));
+    let whole = |key: &str| (gateway(&format!("{key} = ")), format!("4: pool[0].gateway.{key}"));
+    let user = gateway("provider = 'oxylabs'\npassword = 'p'\nuser = ");
+    let list = |open: &str| format!("[[pool]]\nname = 'a'\nproxies = {open}");
+    for (head, field) in [
+        (user, "6: pool[0].gateway.user".to_owned()),
+        login("password"),
+        login("fields.zone"),
+        whole("template"),
+        whole("rotating"),
+        (list("[\n"), "4: pool[0].proxies[0]".into()),
+    ] {
+        let close = if head.ends_with("[\n") { "]" } else { "" };
+        for (value, what) in [
+            ("''", "is empty; give it a value, or leave the key out"),
+            ("' '", "is empty; "),
+            ("{ env = 'EMPTY' }", "names the variable EMPTY, which is empty; "),
+            ("{ env = 'BLANK' }", "names the variable BLANK, which is empty; "),
+            ("{ env = 'LINES' }", "names the variable LINES, which holds a control character; "),
+        ] {
+            let told = refused(&format!("{head}{value}{close}"));
+            assert!(told.starts_with(&format!("{field} {what}")), "{head}{value}: {told}");
+        }
+        for (content, what) in
+            [("", "is empty; write"), ("\r\n\n", "is empty; "), ("a\nb", "holds a control ")]
+        {
+            let told =
+                beside(&[("s", content)], &format!("{head}{{ file = 's' }}{close}")).unwrap_err().to_string();
+            assert!(
+                told.contains(&format!("{field} names ")) && told.contains(&format!("s, which {what}")),
+                "{told}"
+            );
+        }
+    }
+    let told = refused(&list("{ env = 'EMPTY' }"));
+    assert!(told.starts_with("3: pool[0].proxies names the variable EMPTY, which is empty; "), "{told}");
 }
 
 #[test]
