@@ -84,9 +84,23 @@ impl GatewayTable {
             }
             (None, Some(text), None) => ("template", text, Gateway::parse),
             (None, None, Some(text)) => ("rotating", text, Gateway::rotating),
-            _ => {
+            (None, None, None) => {
                 let cure = "name one of `provider`, `template` and `rotating`";
                 return Err(reader.wrong(path, "does not say which gateway it is", cure));
+            }
+            (provider, template, rotating) => {
+                let given = [
+                    ("`provider`", provider.is_some()),
+                    ("`template`", template.is_some()),
+                    ("`rotating`", rotating.is_some()),
+                ];
+                let names: Vec<_> = given.iter().filter(|(_, given)| *given).map(|(name, _)| *name).collect();
+                let what = format!("names {} gateways: {}", names.len(), names.join(" and "));
+                return Err(reader.wrong(
+                    path,
+                    what,
+                    "keep one of them; another gateway is another [[pool.gateway]]",
+                ));
             }
         };
         let path = child(path, key);

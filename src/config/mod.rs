@@ -70,6 +70,7 @@
 mod complaint;
 mod document;
 mod gateways;
+mod keys;
 mod places;
 mod pools;
 mod reader;

@@ -2,6 +2,7 @@
 
 use super::complaint;
 use super::document::Document;
+use super::keys;
 use super::places::{Places, child};
 use super::value::Text;
 use crate::error::ConfigError;
@@ -64,15 +65,20 @@ impl<'a> Reader<'a> {
         self.in_file(ConfigError::new(path.to_owned(), what, cure).at_line(self.places.line(path)))
     }
 
-    /// What somebody else found wrong with the value at a path.
+    /// What somebody else found wrong with the value at a path, or with a line of the file that it names.
     pub(super) fn placed(&self, path: &str, error: ConfigError) -> ConfigError {
-        if error.file().is_some() {
-            return error;
-        }
-        self.in_file(error.of_value(path.to_owned()).at_line(self.places.line(path)))
+        let error = in_keys(error);
+        let error = match (error.file(), error.line()) {
+            // The line to mend is there.
+            (Some(_), Some(_)) => return error,
+            (Some(_), None) => error.of_file(path.to_owned()),
+            (None, _) => error.of_value(path.to_owned()),
+        };
+        self.in_file(error.at_line(self.places.line(path)))
     }
 
-    /// What somebody else found wrong with a table: at the key that the last word of its field names, where there is one.
+    /// What somebody else found wrong with a table: at the key that the last word of its field names, or that it says otherwise,
+    /// where there is one.
     pub(super) fn placed_in(&self, table: &str, error: ConfigError) -> ConfigError {
         let key = match error.field().rsplit(' ').next().unwrap_or_default() {
             "price" => "price_per_gb",
@@ -86,7 +92,11 @@ impl<'a> Reader<'a> {
         if self.places.contains(&path) {
             return self.placed(&path, error);
         }
-        self.in_file(error.of_table(table.to_owned()).at_line(self.places.line(table)))
+        let said = keys::of_fault(&format!("{} {}", error.field(), error.what()));
+        let mut said = said.iter().map(|key| format!("{table}.{key}"));
+        let place = said.find(|path| self.places.contains(path)).unwrap_or_else(|| table.to_owned());
+        let line = self.places.line(&place);
+        self.in_file(in_keys(error).of_table(place).at_line(line))
     }
 
     /// A secret stands in the document itself.
@@ -177,6 +187,11 @@ impl<'a> Reader<'a> {
             }
         }
     }
+}
+
+fn in_keys(error: ConfigError) -> ConfigError {
+    let cure = keys::cure(error.cure());
+    error.cured(cure)
 }
 
 /// A file that is not endless.

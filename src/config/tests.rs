@@ -45,6 +45,33 @@ fn what_is_wrong_is_named_with_line_field_and_cure() {
     let pool = "[[pool]]\nname = 'dc'\nproxies = ['203.0.113.7:8080']\n";
     for (text, expected) in [
         ("[[pool]]\nname = 'dc'\nproxys = 'a'", "3: pool[0] has no key `proxys`; did you mean `proxies`?"),
+        ("[[pool]]\nname = 'a'\nprice = 1", "3: pool[0] has no key `price`; did you mean `price_per_gb`?"),
+        ("[[pool]]\nname = 'a'\nlimit = 1", "3: pool[0] has no key `limit`; did you mean `max_in_flight`?"),
+        (
+            "[[pool]]\nname = 'a'\nin_flight = 1",
+            "3: pool[0] has no key `in_flight`; did you mean `max_in_flight`?",
+        ),
+        (
+            "[[pool]]\nname = 'a'\ninterval = 1",
+            "3: pool[0] has no key `interval`; did you mean `min_interval`?",
+        ),
+        (
+            "[[pool]]\nname = 'a'\n[pool]\nname = 'b'",
+            "3: config has [pool] beside [[pool]]; write each head with two brackets",
+        ),
+        ("[pool]\nname = 'a'\n[[pool]] # two\nname = 'b'", "3: config has [pool] beside [[pool]]; write "),
+        (
+            "[[pool]]\nname = 'a'\n[pool.gateway]\n[pool.gateway]\n",
+            "4: config has [pool.gateway] twice; write ",
+        ),
+        (
+            "[[pool]]\nname = 'a'\nproxies = ['u-{session}:p@a.test:1']",
+            "3: pool[0].proxies[0] holds {session}, so it is the template of a gateway; give it as the `template` of a",
+        ),
+        (
+            "[[pool]]\nname = 'a'\nproxies = 'none.txt'",
+            "3: pool[0].proxies names conf/none.txt: exit list cannot be read: ",
+        ),
         ("[pol]\n", "1: config has no key `pol`; did you mean `pool`?"),
         (&"[[pool]]\nname = 'a'\n".repeat(65), "129: pool[64] is one too many; name at most 64"),
         (
@@ -238,7 +265,11 @@ fn no_error_repeats_a_secret_whatever_is_wrong() {
         ),
         (
             format!("{gateway}provider = 'x'\ntemplate = '{SECRET}'"),
-            "3: pool[0].gateway does not say which gateway it is; ",
+            "3: pool[0].gateway names 2 gateways: `provider` and `template`; keep one of them",
+        ),
+        (
+            format!("{gateway}user = '{SECRET}'"),
+            "3: pool[0].gateway does not say which gateway it is; name one of ",
         ),
         (
             format!("{gateway}template = {{ env = 'TEMPLATE' }}\nsessions = 70000"),
@@ -278,12 +309,44 @@ fn a_provider_of_the_catalogue_is_named_and_given_its_fields() {
             ("oxylabs", "oxylab"),
             "4: pool[0].gateway.provider is not in the catalogue: did you mean `oxylabs`?; ",
         ),
-        (("country", "via = 'https'\nzone"), "8: pool[0].gateway has no key `zone`; "),
-        (("ttl = '10m'", "ttl = '0s'"), "3: pool[0].gateway has a fault: "),
+        (
+            ("country", "via = 'https'\nzone"),
+            "8: pool[0].gateway has no key `zone`; a placeholder of the template goes under `fields`: fields = { zone = \"..\" }; \
+             else known are provider, ",
+        ),
+        (
+            ("ttl = '10m'", "ttl = '0s'"),
+            "8: pool[0].gateway.ttl has a fault: gateway `oxylabs` has a lifetime that is not whole seconds; ",
+        ),
+        (
+            ("ttl = '10m'", "ttl = '2000m'"),
+            "8: pool[0].gateway.ttl has a fault: gateway `oxylabs` keeps sessions for at most 86400 s; ",
+        ),
         (
             ("password = { env = 'PASSWORD' }", ""),
-            "3: pool[0].gateway has a fault: gateway `oxylabs` has no value for `{pass}`; ",
+            "3: pool[0].gateway has a fault: gateway `oxylabs` has no value for `{pass}`; give it by `user` and `password`",
         ),
+        (
+            ("'DE'", "'zz'"),
+            "7: pool[0].gateway.country has a fault: gateway `oxylabs` has a country that ISO 3166 ",
+        ),
+        (("country = 'DE'", "city = 'rome'"), "7: pool[0].gateway.city has a fault: gateway `oxylabs` "),
+        (("country = 'DE'", "country = 'us'\nstate = 'TX'"), "8: pool[0].gateway.state has a fault: "),
+        (("ttl = '10m'", "token_length = 32"), "8: pool[0].gateway.token_length has a fault: "),
+        (
+            ("ttl", "lifetime = '0s'\nttl"),
+            "8: pool[0].gateway.lifetime is zero; give what the provider says, or `rotating` if ",
+        ),
+        (
+            ("ttl = '10m'", "fields.zone = 'dc'"),
+            "8: pool[0].gateway.fields.zone has a fault: gateway `oxylabs` is given `zone`",
+        ),
+        (
+            ("user = 'acme'", "user = 'ac:me'"),
+            "5: pool[0].gateway.user has a fault: user name holds a colon; ",
+        ),
+        (("user", "username"), "5: pool[0].gateway has no key `username`; did you mean `user`?"),
+        (("password", "pass"), "6: pool[0].gateway has no key `pass`; did you mean `password`?"),
     ] {
         let shown = refused(&text.replace(change.0, change.1));
         assert!(shown.starts_with(expected), "  is: {shown}\nnot: {expected}");
@@ -426,5 +489,6 @@ fn the_file_in_the_readme_is_right() {
     let config = Config::read(&listed, None, &password).unwrap();
     assert_eq!((config.pools().len(), config.sites.len(), config.warnings()), (2, 1, &[][..]));
     let missing = Config::read(text, None, &password).unwrap_err();
-    assert_eq!(missing.file(), Some("proxies.txt"));
+    assert_eq!(missing.field(), "pool[0].proxies");
+    assert!(missing.to_string().contains(" names proxies.txt: "), "{missing}");
 }
