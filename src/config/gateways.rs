@@ -75,6 +75,20 @@ impl GatewayTable {
         Ok(gateway)
     }
 
+    /// What may be shown of it, in the words of the file: no value of a template but the country.
+    pub(super) fn told(&self, gateway: &Gateway) -> String {
+        let name = self.provider.as_ref().map_or(String::new(), |name| format!("{name} at "));
+        let mut told = vec![match gateway.is_rotating() {
+            true => "rotating".to_owned(),
+            false => format!("{} sessions", gateway.slots()),
+        }];
+        told.extend(self.country.as_ref().map(|code| format!("country {}", code.to_ascii_lowercase())));
+        for (key, span) in [("ttl", self.ttl), ("lifetime", self.lifetime), ("idle", self.idle)] {
+            told.extend(span.map(|Span(span)| format!("{key} {}", humantime::format_duration(span))));
+        }
+        format!("gateway {name}{}:{} ({})", gateway.host(), gateway.port(), told.join(", "))
+    }
+
     fn source(&self, reader: &mut Reader<'_>, path: &str) -> Result<Gateway, ConfigError> {
         let (key, text, parse): (_, _, fn(&str) -> _) = match (&self.provider, &self.template, &self.rotating)
         {

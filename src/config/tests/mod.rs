@@ -1,12 +1,13 @@
 //! Secrets from elsewhere, and errors that name the place and repeat nothing.
 
+mod secrets;
+
 use super::Config;
 use super::places::is_word;
 use crate::error::ConfigError;
 use crate::exit::Gateway;
 use std::env::VarError;
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What no message may contain.
 const SECRET: &str = "hunter2";
@@ -173,127 +174,6 @@ fn what_is_wrong_is_named_with_line_field_and_cure() {
 }
 
 #[test]
-fn secrets_come_from_elsewhere() {
-    let gateway = "[[pool]]\nname = 'resi'\n[pool.gateway]\ntemplate = { env = 'TEMPLATE' }\n";
-    let lists = "[[pool]]\nname = 'a'\nproxies = { env = 'LIST' }\n[[pool]]\nname = 'b'\nproxies = [{ env = 'SPEC' }]";
-    let config = read(&format!("{gateway}{lists}")).unwrap();
-    assert!(config.warnings().is_empty(), "{:?}", config.warnings());
-    let exits: Vec<_> = config.pools().iter().map(|pool| pool.exits.len()).collect();
-    assert_eq!(exits, [0, 2, 1]);
-    let password = |pool: usize| {
-        config.pools()[pool].exits.iter().next()?.route().credential()?.password().to_owned().into()
-    };
-    assert_eq!((password(1), password(2)), (Some(SECRET.to_owned()), Some(SECRET.to_owned())));
-    let shown = format!("{config:?}{config:#?}{config}{:?}", config.builder());
-    assert!(!shown.contains(SECRET), "{shown}");
-}
-
-#[test]
-fn a_secret_in_the_file_works_and_is_warned_of() {
-    let text = format!(
-        "[[pool]]\nname = 'a'\nproxies = ['http://u:{SECRET}@a.test:1', 'b.test:1']\n[[pool.gateway]]\n\
-         template = 'http://u-{{session}}:{SECRET}@gw.example:7000'\n[[pool.gateway]]\nrotating = 'http://{{user}}-{{zone}}-{{api_key}}:{{pass}}@gw.example:1'\n\
-         user = 'u'\npassword = '{SECRET}'\n[pool.gateway.fields]\nzone = 'dc'\napi_key = '{SECRET}'\n"
-    );
-    let config = read(&text).unwrap();
-    let told: Vec<_> = config.warnings().iter().map(|warning| (warning.line(), warning.field())).collect();
-    assert_eq!(
-        told,
-        [
-            (Some(3), "pool[0].proxies[0]"),
-            (Some(5), "pool[0].gateway[0].template"),
-            (Some(9), "pool[0].gateway[1].password"),
-            (Some(12), "pool[0].gateway[1].fields.api_key"),
-        ]
-    );
-    let shown = format!("{config:?}{:?}{config}", config.warnings());
-    assert!(!shown.contains(SECRET), "{shown}");
-}
-
-#[test]
-fn no_error_repeats_a_secret_whatever_is_wrong() {
-    let gateway = "[[pool]]\nname = 'resi'\n[pool.gateway]\n";
-    for (text, expected) in [
-        (
-            "[[pool]]\nname = 'a'\nproxies = { env = 'BAD_LIST' }\nstrict = true".to_owned(),
-            "3: pool[0].proxies has in line 2: proxy spec",
-        ),
-        (format!("[[pool]]\nname = 'a'\nproxies = ['a.test:1', 'u:{SECRET}@']"), "3: pool[0].proxies[1] "),
-        (format!("[[pool]]\nname = 'a'\nproxies = '{SECRET}\n"), "3: config is not TOML"),
-        (format!("[[pool]]\nname = 'a'\n{SECRET}\n"), "3: config is not TOML"),
-        (format!("[[pool]]\nname = 'a'\nproxies = {SECRET}\n"), "3: config is not TOML"),
-        (format!("[[pool]]\nname = 'a'\n{SECRET}:8080 = 1\n"), "3: config is not TOML"),
-        (format!("[[pool]]\nname = 'a'\n'http://u:{SECRET}@a.test' = 1\n"), "3: pool[0] has no such key; "),
-        (format!("[[pool]]\nname = 'a'\nweight = '{SECRET}'"), "3: pool[0].weight is not"),
-        (format!("[[pool]]\nname = ['{SECRET}']"), "2: pool[0].name is not a text"),
-        (format!("pool = '{SECRET}'"), "1: pool is not a list"),
-        (format!("pool = ['{SECRET}, expected x']"), "1: pool[0] is not a table"),
-        (format!("[retry]\npreset = '{SECRET}'"), "2: retry.preset is none of the known words; known are"),
-        (format!("[client]\nconnect_timeout = '{SECRET}'"), "2: client.connect_timeout is no"),
-        (
-            format!("{gateway}template = {{ env = 'BAD_TEMPLATE' }}"),
-            "4: pool[0].gateway.template has no {session}",
-        ),
-        (format!("{gateway}template = 'u:{SECRET}@'"), "4: pool[0].gateway.template "),
-        (
-            format!("{gateway}template = {{ env = 'NONE' }}"),
-            "4: pool[0].gateway.template names the variable NONE, which is not set; ",
-        ),
-        (
-            format!("{gateway}template = {{ env = 'BYTES' }}"),
-            "4: pool[0].gateway.template names the variable BYTES, which is not UTF-8; ",
-        ),
-        (
-            format!("{gateway}template = {{ file = 'none' }}"),
-            "4: pool[0].gateway.template names conf/none, which cannot be read: ",
-        ),
-        (
-            format!("{gateway}template = {{ evn = '{SECRET}' }}"),
-            "4: pool[0].gateway.template has no key `evn`; did you mean `env`?",
-        ),
-        (
-            format!("{gateway}template = {{ env = 'A', file = '{SECRET}' }}"),
-            "4: pool[0].gateway.template names not one source",
-        ),
-        (
-            format!("{gateway}template = {{ env = 'TEMPLATE' }}\npassword = {{ file = 3 }}"),
-            "5: pool[0].gateway.password.file is not a text",
-        ),
-        (
-            format!("{gateway}template = {{ env = 'TEMPLATE' }}\npassword = 3"),
-            "5: pool[0].gateway.password is not a text in quotes, { env",
-        ),
-        (
-            format!("{gateway}provider = 'x'\ntemplate = '{SECRET}'"),
-            "3: pool[0].gateway names 2 gateways: `provider` and `template`; keep one of them",
-        ),
-        (
-            format!("{gateway}user = '{SECRET}'"),
-            "3: pool[0].gateway does not say which gateway it is; name one of ",
-        ),
-        (
-            format!("{gateway}template = {{ env = 'TEMPLATE' }}\nsessions = 70000"),
-            "5: pool[0].gateway.sessions are 70000; ",
-        ),
-        (
-            format!("{gateway}template = {{ env = 'TEMPLATE' }}\nsessions = 0"),
-            "5: pool[0].gateway.sessions is not a whole number from 1 ",
-        ),
-        (
-            format!("{gateway}template = {{ env = 'TEMPLATE' }}\ntoken_length = 3"),
-            "5: pool[0].gateway.token_length is not 4 to 32; ",
-        ),
-        (
-            format!("{gateway}template = {{ env = 'TEMPLATE' }}\nlifetime = '0s'"),
-            "5: pool[0].gateway.lifetime is zero; ",
-        ),
-    ] {
-        let shown = refused(&text);
-        assert!(shown.starts_with(expected), "{text}\n  is: {shown}\nnot: {expected}");
-    }
-}
-
-#[test]
 fn a_provider_of_the_catalogue_is_named_and_given_its_fields() {
     let text = "[[pool]]\nname = 'resi'\n[pool.gateway]\nprovider = 'oxylabs'\nuser = 'acme'\n\
                 password = { env = 'PASSWORD' }\ncountry = 'DE'\nttl = '10m'\n";
@@ -332,7 +212,6 @@ fn a_provider_of_the_catalogue_is_named_and_given_its_fields() {
         ),
         (("country = 'DE'", "city = 'rome'"), "7: pool[0].gateway.city has a fault: gateway `oxylabs` "),
         (("country = 'DE'", "country = 'us'\nstate = 'TX'"), "8: pool[0].gateway.state has a fault: "),
-        (("ttl = '10m'", "token_length = 32"), "8: pool[0].gateway.token_length has a fault: "),
         (
             ("ttl", "lifetime = '0s'\nttl"),
             "8: pool[0].gateway.lifetime is zero; give what the provider says, or `rotating` if ",
@@ -351,6 +230,11 @@ fn a_provider_of_the_catalogue_is_named_and_given_its_fields() {
         let shown = refused(&text.replace(change.0, change.1));
         assert!(shown.starts_with(expected), "  is: {shown}\nnot: {expected}");
     }
+    let shown = refused(&format!("{}token_length = 12", text.replace("oxylabs", "iproyal")));
+    assert!(
+        shown.starts_with("9: pool[0].gateway.token_length has a fault: gateway `iproyal` takes tokens of 8"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -364,80 +248,9 @@ fn a_bad_line_of_a_list_is_skipped_and_told_unless_the_pool_is_strict() {
     refused(&format!("{text}strict = true"));
 }
 
-/// A folder with these files, a configuration beside them, and what was read of it.
-fn beside(files: &[(&str, &str)], text: &str) -> Result<Config, ConfigError> {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let folder = std::env::temp_dir().join(format!("tower-egress-beside-{}-{number}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    for (name, content) in files {
-        std::fs::write(folder.join(name), content).unwrap();
-    }
-    let config = Config::read(text, Some(&folder.join("egress.toml")), &env);
-    std::fs::remove_dir_all(&folder).unwrap();
-    config
-}
-
-#[test]
-fn the_line_ends_at_the_end_of_a_secrets_file_are_not_the_secrets() {
-    let text = "[[pool]]\nname = 'a'\nproxies = [{ file = 'spec' }]";
-    for end in ["", "\n", "\r\n", "\n\n", "\r\n\r\n\n"] {
-        let config = beside(&[("spec", &format!("http://u:{SECRET}@a.test:1{end}"))], text).unwrap();
-        assert_eq!(config.pools()[0].exits().iter().next().unwrap().route().port(), 1, "{end:?}");
-    }
-    for wrong in ["\n#", "\t", "\u{7}"] {
-        let error = beside(&[("spec", &format!("http://u:{SECRET}@a.test:1{wrong}"))], text).unwrap_err();
-        let told = error.to_string();
-        assert!(told.contains("egress.toml:3: pool[0].proxies[0] names "), "{told}");
-        assert!(told.contains("spec, which holds a control character; ") && !told.contains(SECRET), "{told}");
-    }
-}
-
-#[test]
-fn an_empty_secret_is_none_wherever_it_may_stand() {
-    let gateway = |rest: &str| format!("[[pool]]\nname = 'a'\n[pool.gateway]\n{rest}");
-    let template = "template = 'http://{user}-{zone}-{session}:{pass}@gw.example:1'\nuser = 'u'\n";
-    let login = |key: &str| (gateway(&format!("{template}{key} = ")), format!("6: pool[0].gateway.{key}"));
-    let whole = |key: &str| (gateway(&format!("{key} = ")), format!("4: pool[0].gateway.{key}"));
-    let user = gateway("provider = 'oxylabs'\npassword = 'p'\nuser = ");
-    let list = |open: &str| format!("[[pool]]\nname = 'a'\nproxies = {open}");
-    for (head, field) in [
-        (user, "6: pool[0].gateway.user".to_owned()),
-        login("password"),
-        login("fields.zone"),
-        whole("template"),
-        whole("rotating"),
-        (list("[\n"), "4: pool[0].proxies[0]".into()),
-    ] {
-        let close = if head.ends_with("[\n") { "]" } else { "" };
-        for (value, what) in [
-            ("''", "is empty; give it a value, or leave the key out"),
-            ("' '", "is empty; "),
-            ("{ env = 'EMPTY' }", "names the variable EMPTY, which is empty; "),
-            ("{ env = 'BLANK' }", "names the variable BLANK, which is empty; "),
-            ("{ env = 'LINES' }", "names the variable LINES, which holds a control character; "),
-        ] {
-            let told = refused(&format!("{head}{value}{close}"));
-            assert!(told.starts_with(&format!("{field} {what}")), "{head}{value}: {told}");
-        }
-        for (content, what) in
-            [("", "is empty; write"), ("\r\n\n", "is empty; "), ("a\nb", "holds a control ")]
-        {
-            let told =
-                beside(&[("s", content)], &format!("{head}{{ file = 's' }}{close}")).unwrap_err().to_string();
-            assert!(
-                told.contains(&format!("{field} names ")) && told.contains(&format!("s, which {what}")),
-                "{told}"
-            );
-        }
-    }
-    let told = refused(&list("{ env = 'EMPTY' }"));
-    assert!(told.starts_with("3: pool[0].proxies names the variable EMPTY, which is empty; "), "{told}");
-}
-
 #[test]
 fn the_example_is_right_and_holds_no_secret() {
-    let text = include_str!("../../examples/egress.toml");
+    let text = include_str!("../../../examples/egress.toml");
     let env = |name: &str| match name {
         "DC_PROXY" => env("SPEC"),
         "RESI_PASSWORD" => env("PASSWORD"),
@@ -449,16 +262,35 @@ fn the_example_is_right_and_holds_no_secret() {
     let shown = config.to_string();
     for line in [
         "pool dc               3 exits, kind datacenter, 0.5 per GB, at most 8 in flight per exit, 1s between leases",
-        "pool resi             gateway pr.oxylabs.io:7777 (64 sessions), kind residential, country us, 8 per GB",
-        "pool mobile           gateway gw.example:7000 (256 sessions)",
-        "site shop.example     dc, then resi",
+        "pool resi             gateway oxylabs at pr.oxylabs.io:7777 (64 sessions, country us, ttl 10m), kind residential, country us, 8 per GB",
+        "pool mobile           gateway gw.example:7000 (256 sessions, lifetime 10m)",
+        "site shop.example     dc, then resi, 420 is rate_limited",
         "site api.partner.example any pool, an API",
     ] {
         assert!(shown.lines().any(|shown| shown == line), "{shown}");
     }
     // What is commented out is the default, and changes nothing; but for these, which have none.
-    let without =
-        ["seed", "max_uses", "collect", "roots", "proxy_tls", "index", "of", "on_loss", "scope", "fields"];
+    let without = [
+        "seed",
+        "max_uses",
+        "collect",
+        "roots",
+        "proxy_tls",
+        "index",
+        "of",
+        "on_loss",
+        "scope",
+        "fields",
+        "vendor",
+        "state",
+        "city",
+        "idle",
+        "attempts",
+        "repeatable",
+        "pools",
+        "country",
+        "kind",
+    ];
     let uncommented = |line: &str| {
         let key = line.strip_prefix("# ")?.split_once(" = ")?.0;
         (is_word(key) && !without.contains(&key)).then(|| line[2..].to_owned())
@@ -480,7 +312,7 @@ fn the_example_is_right_and_holds_no_secret() {
 
 #[test]
 fn the_file_in_the_readme_is_right() {
-    let readme = include_str!("../../README.md");
+    let readme = include_str!("../../../README.md");
     let (_, section) = readme.split_once("## A configuration file").unwrap();
     let (_, text) = section.split_once("```toml\n").unwrap();
     let (text, _) = text.split_once("```").unwrap();
@@ -491,4 +323,41 @@ fn the_file_in_the_readme_is_right() {
     let missing = Config::read(text, None, &password).unwrap_err();
     assert_eq!(missing.field(), "pool[0].proxies");
     assert!(missing.to_string().contains(" names proxies.txt: "), "{missing}");
+}
+
+#[test]
+fn the_summary_says_what_is_not_as_usual() {
+    let pool = "[[pool]]\nname = 'a'\nproxies = ['a.test:1']\n";
+    for (keys, expected) in [
+        ("", "any pool"),
+        ("quiet = '10m'\nescalate_at = 0.3\n", "any pool"),
+        ("quiet = '5m'\nescalate_at = 0.5\npools = ['a']\n", "a, escalate_at 0.5, quiet 5m"),
+        (
+            "api = true\nstatuses = { '503' = 'origin_error', '420' = 'blocked_exit' }",
+            "any pool, an API, 420 is blocked_exit, 503 is origin_error",
+        ),
+    ] {
+        let shown = read(&format!("{pool}[[site]]\norigin = 'a.test'\n{keys}")).unwrap().to_string();
+        assert_eq!(shown.lines().nth(1), Some(&*format!("site a.test           {expected}")), "{shown}");
+    }
+}
+
+#[test]
+fn what_a_reload_does_not_take_over_is_named() {
+    let first = read("").unwrap();
+    assert!(first.not_taken_over(&first.clone()).is_empty());
+    for (text, expected) in [
+        ("[request]\nwindow = '1m'", "[request]"),
+        ("[classify]\npages = false", "[classify]"),
+        ("[retry]\nreplay_cap = 1", "retry.replay_cap"),
+        ("[bounds]\nleases = 1", "[bounds]"),
+        ("[member]\nindex = 0\nof = 2", "[member]"),
+        ("seed = 1", "seed"),
+    ] {
+        assert_eq!(first.not_taken_over(&read(text).unwrap()), [expected]);
+    }
+    #[cfg(feature = "client")]
+    assert_eq!(first.not_taken_over(&read("[client]\nhttp2 = false").unwrap()), ["[client]"]);
+    let taken = "[[pool]]\nname = 'a'\nproxies = ['a.test:1']\n[[site]]\norigin = 'a.test'\n[retry]\nmax_attempts = 2";
+    assert!(first.not_taken_over(&read(taken).unwrap()).is_empty());
 }
