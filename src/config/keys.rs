@@ -16,7 +16,8 @@ const CURES: [(&str, &str); 9] = [
 const TYPES: [&str; 5] = ["Gateway::", "Pool::", "Site::", "Builder::", "LeaseRequest::"];
 
 /// What is said of a table's keys without their name, and which key it is: the first of these that is there.
-const FAULTS: [(&str, &[&str]); 14] = [
+const FAULTS: [(&str, &[&str]); 15] = [
+    ("before a placeholder", &["template", "rotating"]),
     ("side by side", &["template", "rotating"]),
     ("in its password", &["template", "rotating"]),
     ("{CountryName}", &["country"]),
