@@ -29,8 +29,8 @@ pub(crate) struct Args {
     pub(crate) gateway: Vec<String>,
 
     /// Goes the way that a configuration file says (TOML): pools, gateways, sites, limits. SIGHUP reads it again: exits that
-    /// stay keep what is known of them, and a file that cannot be read changes nothing. Requests, classification and client
-    /// stay as they were at the start
+    /// stay keep what is known of them, and a file that cannot be read, or with more broken lines in its lists, changes nothing.
+    /// Requests, classification and client stay as they were at the start
     #[arg(long, value_name = "FILE", help_heading = "What to fetch",
           conflicts_with_all = ["proxies", "gateway", "sessions", "lab_gateway", "via", "hold", "deadline", "roots", "proxy_roots", "seed"])]
     pub(crate) config: Option<PathBuf>,

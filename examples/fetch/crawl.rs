@@ -61,7 +61,7 @@ impl Crawl {
 }
 
 /// Fetches every page, or as many as it can before somebody stops it.
-pub(crate) async fn run(world: &World, args: &Args, record: &mut Record) -> Crawl {
+pub(crate) async fn run(world: &mut World, args: &Args, record: &mut Record) -> Crawl {
     let mut crawl = Crawl { wanted: world.urls.len(), ..Crawl::default() };
     let bar = bar(crawl.wanted);
     let (mut workers, mut pages) = start(world, args);
@@ -76,7 +76,7 @@ pub(crate) async fn run(world: &World, args: &Args, record: &mut Record) -> Craw
                 crawl.interrupted = true;
                 workers.abort_all();
             }
-            path = hangups.next() => bar.suspend(|| configured::reload(&world.scheduler, path)),
+            path = hangups.next() => bar.suspend(|| configured::reload(world, &path)),
             _ = second.tick() => {
                 let now = world.scheduler.snapshot();
                 say_once(now.waiting);

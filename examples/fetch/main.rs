@@ -73,10 +73,10 @@ fn main() -> ExitCode {
 /// Everything is read and checked before the first byte is sent.
 #[allow(clippy::disallowed_methods, reason = "a program may look at the clock")]
 async fn run(args: Args) -> Result<End, BadInput> {
-    let world = world::World::of(&args).await?;
+    let mut world = world::World::of(&args).await?;
     let mut record = record::Record::open(&args)?;
     let started = Instant::now();
-    let crawl = crawl::run(&world, &args, &mut record).await;
+    let crawl = crawl::run(&mut world, &args, &mut record).await;
     summary::print(&world, &crawl, started.elapsed());
     Ok(crawl.end())
 }

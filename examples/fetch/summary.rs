@@ -40,6 +40,9 @@ pub(crate) fn print(world: &World, crawl: &Crawl, took: Duration) {
         row(&format!("  {}", origin.origin), outcomes(&origin.outcomes));
     }
     row("exits", format!("{}, of them {} dead", now.exits.total, now.exits.dead));
+    if world.config.is_some() {
+        pools(&now);
+    }
     gateways(world);
     let names = Names::new(world, &now);
     hottest(&now, &names);
@@ -87,6 +90,15 @@ impl Names {
 
     fn of(&self, exit: ExitId) -> &str {
         self.0.get(&exit).map_or("a gateway's", String::as_str)
+    }
+}
+
+/// What went through each pool of the file, and what it cost at the pool's price.
+fn pools(now: &Snapshot) {
+    for pool in &now.pools {
+        let cost = pool.cost.map_or(String::new(), |cost| format!(", cost {cost:.4}"));
+        let (exits, leases, bytes) = (pool.exits, pool.leases, pool.wire.total());
+        row(&format!("  pool {}", pool.name), format!("{exits} exits, {leases} leases, {bytes} bytes{cost}"));
     }
 }
 

@@ -21,9 +21,16 @@ pub(crate) struct World {
     pub(crate) gateways: Vec<Gateway>,
     pub(crate) urls: Vec<Uri>,
     /// The file that said all this.
-    pub(crate) config: Option<(PathBuf, Config)>,
+    pub(crate) config: Option<Configured>,
     /// Keeps the lab alive.
     pub(crate) lab: Option<Lab>,
+}
+
+/// A file, as it was at first and as it was taken over at last.
+pub(crate) struct Configured {
+    pub(crate) path: PathBuf,
+    pub(crate) first: Config,
+    pub(crate) last: Config,
 }
 
 /// What tells a gateway with sessions from one that rotates by itself.
@@ -97,13 +104,13 @@ impl World {
     }
 
     fn configured(path: &Path, urls: Vec<Uri>) -> Result<Self, BadInput> {
-        let config = Config::from_path(path)?;
+        let config = configured::read(path)?;
         configured::tell(&config);
         let scheduler = config.builder().build()?;
         let stack = config.egress_layer(&scheduler).layer(config.client().build()?);
         let exits = config.pools().iter().flat_map(|pool| pool.exits().clone()).collect();
         let gateways = config.pools().iter().flat_map(|pool| pool.gateways().to_vec()).collect();
-        let config = Some((path.to_owned(), config));
+        let config = Some(Configured { path: path.to_owned(), first: config.clone(), last: config });
         Ok(Self { scheduler, client: EgressClient::of(stack), exits, gateways, urls, config, lab: None })
     }
 }
@@ -176,8 +183,8 @@ fn tell_rotating(args: &Args, gateways: &[Gateway]) {
 
 /// What a worker asks for.
 pub(crate) fn lease(world: &World, args: &Args, worker: usize) -> LeaseRequest {
-    if let Some((_, config)) = &world.config {
-        return config.lease(format!("worker-{worker}"));
+    if let Some(Configured { first, .. }) = &world.config {
+        return first.lease(format!("worker-{worker}"));
     }
     let ask = match args.hold {
         Some(seconds) => {

@@ -43,7 +43,7 @@ impl GatewayTable {
         for (name, value) in [("user", &self.user), ("pass", &self.password)] {
             let path = child(path, if name == "pass" { "password" } else { name });
             if let Some(value) = value {
-                gateway = gateway.field(name, &reader.text(&path, value)?);
+                gateway = gateway.field(name, &reader.secret(&path, value)?);
                 if name == "pass" && matches!(value, Text::Literal(_)) {
                     reader.warn_literal(&path);
                 }
@@ -51,7 +51,7 @@ impl GatewayTable {
         }
         for (name, value) in self.fields.iter().flatten() {
             let path = child(&child(path, "fields"), name);
-            gateway = gateway.field(name, &reader.text(&path, value)?);
+            gateway = gateway.field(name, &reader.secret(&path, value)?);
             if matches!(value, Text::Literal(_)) && SECRET.iter().any(|part| name.contains(part)) {
                 reader.warn_literal(&path);
             }
@@ -75,6 +75,20 @@ impl GatewayTable {
         Ok(gateway)
     }
 
+    /// What may be shown of it, in the words of the file: no value of a template but the country.
+    pub(super) fn told(&self, gateway: &Gateway) -> String {
+        let name = self.provider.as_ref().map_or(String::new(), |name| format!("{name} at "));
+        let mut told = vec![match gateway.is_rotating() {
+            true => "rotating".to_owned(),
+            false => format!("{} sessions", gateway.slots()),
+        }];
+        told.extend(self.country.as_ref().map(|code| format!("country {}", code.to_ascii_lowercase())));
+        for (key, span) in [("ttl", self.ttl), ("lifetime", self.lifetime), ("idle", self.idle)] {
+            told.extend(span.map(|Span(span)| format!("{key} {}", humantime::format_duration(span))));
+        }
+        format!("gateway {name}{}:{} ({})", gateway.host(), gateway.port(), told.join(", "))
+    }
+
     fn source(&self, reader: &mut Reader<'_>, path: &str) -> Result<Gateway, ConfigError> {
         let (key, text, parse): (_, _, fn(&str) -> _) = match (&self.provider, &self.template, &self.rotating)
         {
@@ -84,13 +98,27 @@ impl GatewayTable {
             }
             (None, Some(text), None) => ("template", text, Gateway::parse),
             (None, None, Some(text)) => ("rotating", text, Gateway::rotating),
-            _ => {
+            (None, None, None) => {
                 let cure = "name one of `provider`, `template` and `rotating`";
                 return Err(reader.wrong(path, "does not say which gateway it is", cure));
             }
+            (provider, template, rotating) => {
+                let given = [
+                    ("`provider`", provider.is_some()),
+                    ("`template`", template.is_some()),
+                    ("`rotating`", rotating.is_some()),
+                ];
+                let names: Vec<_> = given.iter().filter(|(_, given)| *given).map(|(name, _)| *name).collect();
+                let what = format!("names {} gateways: {}", names.len(), names.join(" and "));
+                return Err(reader.wrong(
+                    path,
+                    what,
+                    "keep one of them; another gateway is another [[pool.gateway]]",
+                ));
+            }
         };
         let path = child(path, key);
-        let spec = reader.text(&path, text)?;
+        let spec = reader.secret(&path, text)?;
         let gateway = parse(&spec).map_err(|error| reader.placed(&path, error))?;
         if matches!(text, Text::Literal(_)) && has_password(&spec) {
             reader.warn_literal(&path);

@@ -56,20 +56,21 @@
 //! - `proxies` is the path of a list, or a list of specs. A bad line of a file is skipped, and [told](Config::skipped), unless
 //!   `strict = true`; a bad spec in the file itself is an error.
 //! - Where a secret may stand (a spec, `template`, `rotating`, `user`, `password`, a field of `fields`), `{ env = "NAME" }`
-//!   takes it from the environment and `{ file = "PATH" }` from a file, without the newline at its end. One in the file itself
-//!   works, and is [warned](Config::warnings) of.
+//!   takes it from the environment and `{ file = "PATH" }` from a file, without the line ends at its end. An empty one is an error.
+//!   One in the file itself works, and is [warned](Config::warnings) of.
 //! - Paths are relative to the file's folder.
 //! - `statuses = { "420" = "rate_limited" }`; the words are `ok`, `rate_limited`, `blocked`, `blocked_exit`, `blocked_country`,
 //!   `blocked_pattern`, `target_denied`, `target_unreachable`, `target_failed`, `origin_error` and `fatal`.
 //!
 //! # Reload
 //! Read the file again, and hand its builder to a scheduler that runs: `scheduler.operator().reload(config.builder())`. A file
-//! that cannot be read changes nothing, since there is no `Config` then. See [`Operator::reload`](crate::scheduler::Operator::reload).
+//! that cannot be read changes nothing, since there is no `Config` then. [`Config::not_taken_over`] says what else has changed. See [`Operator::reload`](crate::scheduler::Operator::reload).
 //! A secret that may change while the program runs belongs into a file: variables are those of its start.
 
 mod complaint;
 mod document;
 mod gateways;
+mod keys;
 mod places;
 mod pools;
 mod reader;
@@ -100,6 +101,8 @@ use std::path::Path;
 #[derive(Clone, Debug)]
 pub struct Config {
     pools: Vec<Pool>,
+    /// What the summary says of each pool's gateways.
+    told: Vec<Vec<String>>,
     sites: Vec<(String, Site)>,
     rules: RetryRules,
     replay_cap: Option<usize>,
@@ -150,6 +153,7 @@ impl Config {
         let (document, mut reader) = Reader::open(text, file, env)?;
         let Document { pool, site, retry, request, classify, client, bounds, member, seed } = document;
         let pools = pools::read(&mut reader, &pool)?;
+        let told = pool.iter().zip(&pools).map(|(table, pool)| table.told(pool.gateways())).collect();
         let sites = sites::read(&reader, &site, &pools)?;
         let lease = request.read(&reader, &pools)?;
         #[cfg(feature = "client")]
@@ -163,6 +167,7 @@ impl Config {
         let replay_cap = retry.replay_cap;
         Ok(Self {
             pools,
+            told,
             sites,
             rules,
             replay_cap,
@@ -227,6 +232,37 @@ impl Config {
     #[must_use]
     pub fn client(&self) -> ExitClientBuilder {
         self.client.clone()
+    }
+
+    /// What `next` says otherwise than this one, and a [reload](crate::scheduler::Operator::reload) does not take over: tables,
+    /// and keys outside of a table. `[request]`, `[classify]`, `[client]` and `retry.replay_cap` are a matter of layers and
+    /// clients, which are built once; `[bounds]`, `[member]` and `seed` are a scheduler's for life. Of `proxy_tls` it sees the
+    /// server's name alone.
+    ///
+    /// ```
+    /// use tower_egress::Config;
+    ///
+    /// let first = Config::parse("[request]\nwindow = '10m'")?;
+    /// let next = Config::parse("[request]\nwindow = '5m'")?;
+    /// assert_eq!(first.not_taken_over(&next), ["[request]"]);
+    /// # Ok::<(), tower_egress::ConfigError>(())
+    /// ```
+    #[must_use]
+    pub fn not_taken_over(&self, next: &Self) -> Vec<&'static str> {
+        let differ = |one: &dyn std::fmt::Debug, other: &dyn std::fmt::Debug| {
+            format!("{one:?}") != format!("{other:?}")
+        };
+        let changes = [
+            ("[request]", differ(&self.lease, &next.lease)),
+            ("[classify]", differ(&self.classify, &next.classify)),
+            #[cfg(feature = "client")]
+            ("[client]", differ(&self.client, &next.client)),
+            ("retry.replay_cap", self.replay_cap != next.replay_cap),
+            ("[bounds]", self.bounds != next.bounds),
+            ("[member]", self.member != next.member),
+            ("seed", self.seed != next.seed),
+        ];
+        changes.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name).collect()
     }
 
     /// The pools, in the order of the file.

@@ -101,6 +101,16 @@ pub(super) fn read(reader: &mut Reader<'_>, tables: &[PoolTable]) -> Result<Vec<
 }
 
 impl PoolTable {
+    /// What may be shown of its gateways, which the pool holds in this order.
+    pub(super) fn told(&self, gateways: &[Gateway]) -> Vec<String> {
+        let tables = match &self.gateway {
+            None => &[][..],
+            Some(Tables::One(table)) => std::slice::from_ref(table),
+            Some(Tables::Many(tables)) => tables,
+        };
+        tables.iter().zip(gateways).map(|(table, gateway)| table.told(gateway)).collect()
+    }
+
     fn read(&self, reader: &mut Reader<'_>, path: &str) -> Result<Pool, ConfigError> {
         let tls = wire::proxy_tls(reader, &child(path, "proxy_tls"), self.proxy_tls.as_ref())?;
         let exits = self.exits(reader, &child(path, "proxies"))?;
@@ -159,7 +169,7 @@ fn listed(reader: &mut Reader<'_>, path: &str, specs: &[Text]) -> Result<ExitLis
     let mut exits = ExitList::default();
     for (at, spec) in specs.iter().enumerate() {
         let path = format!("{path}[{at}]");
-        let exit = Exit::parse(&reader.text(&path, spec)?).map_err(|error| reader.placed(&path, error))?;
+        let exit = Exit::parse(&reader.secret(&path, spec)?).map_err(|error| reader.placed(&path, error))?;
         if let Some(before) = first_at.insert(exit.id(), at) {
             return Err(reader.wrong(&path, format!("is the exit of [{before}]"), "keep one of the two"));
         }

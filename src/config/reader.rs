@@ -2,6 +2,7 @@
 
 use super::complaint;
 use super::document::Document;
+use super::keys;
 use super::places::{Places, child};
 use super::value::Text;
 use crate::error::ConfigError;
@@ -64,15 +65,20 @@ impl<'a> Reader<'a> {
         self.in_file(ConfigError::new(path.to_owned(), what, cure).at_line(self.places.line(path)))
     }
 
-    /// What somebody else found wrong with the value at a path.
+    /// What somebody else found wrong with the value at a path, or with a line of the file that it names.
     pub(super) fn placed(&self, path: &str, error: ConfigError) -> ConfigError {
-        if error.file().is_some() {
-            return error;
-        }
-        self.in_file(error.of_value(path.to_owned()).at_line(self.places.line(path)))
+        let error = in_keys(error);
+        let error = match (error.file(), error.line()) {
+            // The line to mend is there.
+            (Some(_), Some(_)) => return error,
+            (Some(_), None) => error.of_file(path.to_owned()),
+            (None, _) => error.of_value(path.to_owned()),
+        };
+        self.in_file(error.at_line(self.places.line(path)))
     }
 
-    /// What somebody else found wrong with a table: at the key that the last word of its field names, where there is one.
+    /// What somebody else found wrong with a table: at the key that the last word of its field names, or that it says otherwise,
+    /// where there is one.
     pub(super) fn placed_in(&self, table: &str, error: ConfigError) -> ConfigError {
         let key = match error.field().rsplit(' ').next().unwrap_or_default() {
             "price" => "price_per_gb",
@@ -86,7 +92,11 @@ impl<'a> Reader<'a> {
         if self.places.contains(&path) {
             return self.placed(&path, error);
         }
-        self.in_file(error.of_table(table.to_owned()).at_line(self.places.line(table)))
+        let said = keys::of_fault(&format!("{} {}", error.field(), error.what()));
+        let mut said = said.iter().map(|key| format!("{table}.{key}"));
+        let place = said.find(|path| self.places.contains(path)).unwrap_or_else(|| table.to_owned());
+        let line = self.places.line(&place);
+        self.in_file(in_keys(error).of_table(place).at_line(line))
     }
 
     /// A secret stands in the document itself.
@@ -110,10 +120,10 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A text, wherever it is.
+    /// A text, wherever it is. It may have lines.
     pub(super) fn text(&self, path: &str, text: &Text) -> Result<String, ConfigError> {
-        match text {
-            Text::Literal(text) => Ok(text.clone()),
+        let found = match text {
+            Text::Literal(text) => text.clone(),
             Text::Env(name) => (self.env)(name).map_err(|error| {
                 let why = match error {
                     VarError::NotPresent => "is not set",
@@ -121,16 +131,43 @@ impl<'a> Reader<'a> {
                 };
                 let what = format!("names the variable {name}, which {why}");
                 self.wrong(path, what, "set it where the program is started")
-            }),
-            Text::File(file) => {
-                let text = String::from_utf8(self.bytes(path, file)?);
-                let text = text.map_err(|_| {
-                    let what = format!("names {}, which is not UTF-8", self.path(file).display());
-                    self.wrong(path, what, "save the file as UTF-8")
-                })?;
-                let line = text.strip_suffix('\n').unwrap_or(&text);
-                Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
-            }
+            })?,
+            Text::File(file) => String::from_utf8(self.bytes(path, file)?).map_err(|_| {
+                let what = format!("names {}, which is not UTF-8", self.path(file).display());
+                self.wrong(path, what, "save the file as UTF-8")
+            })?,
+        };
+        if found.trim().is_empty() {
+            // A secret that is not there would be sent as none, and be refused by the provider.
+            let cure = match text {
+                Text::Literal(_) => "give it a value, or leave the key out",
+                Text::Env(_) => "set it where the program is started",
+                Text::File(_) => "write the value into it",
+            };
+            return Err(self.wrong(path, self.what_of(text, "is empty"), cure));
+        }
+        Ok(found)
+    }
+
+    /// A secret, wherever it is: one line. The line ends that end a file are not a part of it.
+    pub(super) fn secret(&self, path: &str, text: &Text) -> Result<String, ConfigError> {
+        let mut secret = self.text(path, text)?;
+        if matches!(text, Text::File(_)) {
+            secret.truncate(secret.trim_end_matches(['\r', '\n']).len());
+        }
+        if secret.contains(char::is_control) {
+            let cure = "write it alone, on one line and without tabs";
+            return Err(self.wrong(path, self.what_of(text, "holds a control character"), cure));
+        }
+        Ok(secret)
+    }
+
+    /// What is wrong with a text, with the variable or file that it comes from.
+    fn what_of(&self, text: &Text, what: &str) -> String {
+        match text {
+            Text::Literal(_) => what.to_owned(),
+            Text::Env(name) => format!("names the variable {name}, which {what}"),
+            Text::File(file) => format!("names {}, which {what}", self.path(file).display()),
         }
     }
 
@@ -150,6 +187,11 @@ impl<'a> Reader<'a> {
             }
         }
     }
+}
+
+fn in_keys(error: ConfigError) -> ConfigError {
+    let cure = keys::cure(error.cure());
+    error.cured(cure)
 }
 
 /// A file that is not endless.

@@ -38,6 +38,15 @@ const MEANINGS: &[(&str, Outcome)] = &[
     ("fatal", Outcome::Fatal),
 ];
 
+/// How the file writes what a status means.
+pub(super) fn word(outcome: &Outcome) -> &'static str {
+    let is_it = |known: &Outcome| match known {
+        Outcome::OriginError { .. } => matches!(outcome, Outcome::OriginError { .. }),
+        known => known == outcome,
+    };
+    MEANINGS.iter().find(|(_, known)| is_it(known)).map_or("another", |(word, _)| word)
+}
+
 pub(super) fn read(
     reader: &Reader<'_>,
     tables: &[SiteTable],

@@ -48,6 +48,28 @@ impl ConfigError {
         self
     }
 
+    /// The same error, of a file that is named at that place of a larger text.
+    #[cfg(feature = "config")]
+    pub(crate) fn of_file(mut self, place: String) -> Self {
+        let Inner { field, what, file, .. } = &*self.0;
+        self.0.what = format!("names {}: {field} {what}", file.as_deref().unwrap_or("a file")).into();
+        self.0.field = place.into();
+        self
+    }
+
+    /// The same error, with its cure in other words.
+    #[cfg(feature = "config")]
+    pub(crate) fn cured(mut self, cure: String) -> Self {
+        self.0.cure = cure.into();
+        self
+    }
+
+    /// What is wrong with the field.
+    #[cfg(feature = "config")]
+    pub(crate) fn what(&self) -> &str {
+        &self.0.what
+    }
+
     pub(crate) fn at_line(mut self, line: u32) -> Self {
         self.0.line = Some(line);
         self

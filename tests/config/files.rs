@@ -55,8 +55,14 @@ fn an_error_names_the_file_that_is_wrong() {
     let own = name("egress.toml");
     let list = |list: &str| format!("\n[[pool]]\nname = 'dc'\nproxies = '{list}'\nstrict = true\n");
     for (text, expected) in [
-        (list("lists/none.txt"), format!("{}: exit list cannot be read: ", name("lists/none.txt"))),
-        (list("lists/empty.txt"), format!("{}: exit list names no exit; ", name("lists/empty.txt"))),
+        (
+            list("lists/none.txt"),
+            format!("{own}:4: pool[0].proxies names {}: exit list cannot be read: ", name("lists/none.txt")),
+        ),
+        (
+            list("lists/empty.txt"),
+            format!("{own}:4: pool[0].proxies names {}: exit list names no exit; ", name("lists/empty.txt")),
+        ),
         (list("lists/latin.txt"), format!("{}:2: exit list is not UTF-8; ", name("lists/latin.txt"))),
         (
             "[[pool]]\nname = 'dc'\nproxies = [{ file = 'lists/latin.txt' }]".into(),

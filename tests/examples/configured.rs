@@ -68,6 +68,24 @@ fn check_says_what_the_file_means() {
 }
 
 #[test]
+fn the_example_is_checked_by_the_command_it_shows() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/egress.toml");
+    let text = std::fs::read_to_string(path).expect("a file");
+    let shown: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("#     export ")).collect();
+    let set: Vec<_> =
+        shown.iter().flat_map(|line| line.split(' ')).filter_map(|set| set.split_once('=')).collect();
+    assert_eq!(set.len(), 3, "{shown:?}");
+    let mut check = Command::new(example("fetch"));
+    check.args(["--config", path, "--check"]).stdin(Stdio::null());
+    let output = check.envs(set.iter().map(|(name, value)| (name, value.trim_matches('\'')))).output();
+    let (out, said) = printed(&output.expect("the program runs"));
+    assert!(
+        said.is_empty() && out.contains("gateway oxylabs at pr.oxylabs.io:7777 (64 sessions, "),
+        "{out}{said}"
+    );
+}
+
+#[test]
 fn check_warns_of_secrets_in_the_file() {
     let folder = Folder::new();
     let text = format!("[[pool]]\nname = \"dc\"\nproxies = [\"http://u:{SECRET}@203.0.113.7:8080\"]\n");
@@ -96,7 +114,7 @@ fn what_cannot_be_used_is_one_line_with_file_and_line() {
             ":3: pool[0].proxies[0] names the variable NOT_SET, which is not set; ",
         ),
         (format!("[retry]\nmax_attempts = '{SECRET}'"), ":2: retry.max_attempts is not a whole number "),
-        (String::new(), "exits are missing; "),
+        (String::new(), "egress.toml: names no pool; add a [[pool]]"),
     ] {
         folder.file("egress.toml", &text);
         for args in [&["--config", &path, "--check"][..], &["--config", &path, "http://shop.example/"]] {
@@ -244,9 +262,20 @@ async fn a_hang_up_reads_the_file_again_and_a_broken_one_changes_nothing() {
     let run = Running::start(&folder, &lab);
     run.until("work through the cheap pool", || lately(&lab, 50, 0..2) == 50).await;
 
+    let refusals = || run.said().matches("not reloaded, all goes on as before: ").count();
     folder.file("cheap.txt", &format!("user:{SECRET}@\n"));
     run.signal("HUP");
-    run.until("the refusal", || run.said().contains("not reloaded, all goes on as before: ")).await;
+    run.until("the refusal", || refusals() == 1).await;
+    // A line that was broken meanwhile retires no exit.
+    folder.file("cheap.txt", &format!("{}user:{SECRET}@\n", specs(&lab, 0..1)));
+    run.signal("HUP");
+    run.until("another refusal", || refusals() == 2 && run.said().contains("cheap.txt:2: ")).await;
+    let file = folder.path().join("egress.toml");
+    let text = std::fs::read_to_string(&file).expect("a file");
+    folder.file("egress.toml", "");
+    run.signal("HUP");
+    run.until("a third one", || run.said().contains("egress.toml: names no pool; add a [[pool]]")).await;
+    folder.file("egress.toml", &text.replace("'per_request'", "'per_request'\ndeadline = '9s'"));
     let before = lab.origin().requests();
     run.until("more work", || lab.origin().requests() > before + 50).await;
     assert_eq!(lately(&lab, 50, 0..2), 50, "as before");
@@ -260,5 +289,17 @@ async fn a_hang_up_reads_the_file_again_and_a_broken_one_changes_nothing() {
     run.until("more work", || lab.origin().requests() > before + 100).await;
     let through = [0..1, 1..2, 2..4, 4..5].map(|exits| lately(&lab, 50, exits) > 0);
     assert_eq!(through, [false, true, false, true], "the old cheap one and the new");
-    assert!(!run.said().contains(SECRET), "{}", run.said());
+    assert!(
+        run.said().contains("not taken over, since it holds from the start: [request]; "),
+        "{}",
+        run.said()
+    );
+    run.signal("INT");
+    run.until("the summary", || run.said().contains("bytes billed") && run.said().contains("most through"))
+        .await;
+    let said = run.said();
+    assert!(!said.contains(SECRET) && !said.contains("a gateway's"), "{said}");
+    for row in ["  pool cheap          2 exits, ", "  pool dear           2 exits, 0 leases, 0 bytes"] {
+        assert!(said.contains(row), "{said}");
+    }
 }

@@ -1,5 +1,7 @@
 //! Secrets from elsewhere, and errors that name the place and repeat nothing.
 
+mod secrets;
+
 use super::Config;
 use super::places::is_word;
 use crate::error::ConfigError;
@@ -18,6 +20,9 @@ fn env(name: &str) -> Result<String, VarError> {
         "SPEC" => Ok(format!("http://u:{SECRET}@203.0.113.3:8080")),
         "TEMPLATE" => Ok(format!("http://u-{{session}}:{SECRET}@gw.example:7000")),
         "BAD_TEMPLATE" => Ok(format!("http://u:{SECRET}@gw.example:7000")),
+        "EMPTY" => Ok(String::new()),
+        "BLANK" => Ok(" \n".into()),
+        "LINES" => Ok(format!("{SECRET}\n")),
         "BYTES" => Err(VarError::NotUnicode(SECRET.into())),
         _ => Err(VarError::NotPresent),
     }
@@ -41,6 +46,33 @@ fn what_is_wrong_is_named_with_line_field_and_cure() {
     let pool = "[[pool]]\nname = 'dc'\nproxies = ['203.0.113.7:8080']\n";
     for (text, expected) in [
         ("[[pool]]\nname = 'dc'\nproxys = 'a'", "3: pool[0] has no key `proxys`; did you mean `proxies`?"),
+        ("[[pool]]\nname = 'a'\nprice = 1", "3: pool[0] has no key `price`; did you mean `price_per_gb`?"),
+        ("[[pool]]\nname = 'a'\nlimit = 1", "3: pool[0] has no key `limit`; did you mean `max_in_flight`?"),
+        (
+            "[[pool]]\nname = 'a'\nin_flight = 1",
+            "3: pool[0] has no key `in_flight`; did you mean `max_in_flight`?",
+        ),
+        (
+            "[[pool]]\nname = 'a'\ninterval = 1",
+            "3: pool[0] has no key `interval`; did you mean `min_interval`?",
+        ),
+        (
+            "[[pool]]\nname = 'a'\n[pool]\nname = 'b'",
+            "3: config has [pool] beside [[pool]]; write each head with two brackets",
+        ),
+        ("[pool]\nname = 'a'\n[[pool]] # two\nname = 'b'", "3: config has [pool] beside [[pool]]; write "),
+        (
+            "[[pool]]\nname = 'a'\n[pool.gateway]\n[pool.gateway]\n",
+            "4: config has [pool.gateway] twice; write ",
+        ),
+        (
+            "[[pool]]\nname = 'a'\nproxies = ['u-{session}:p@a.test:1']",
+            "3: pool[0].proxies[0] holds {session}, so it is the template of a gateway; give it as the `template` of a",
+        ),
+        (
+            "[[pool]]\nname = 'a'\nproxies = 'none.txt'",
+            "3: pool[0].proxies names conf/none.txt: exit list cannot be read: ",
+        ),
         ("[pol]\n", "1: config has no key `pol`; did you mean `pool`?"),
         (&"[[pool]]\nname = 'a'\n".repeat(65), "129: pool[64] is one too many; name at most 64"),
         (
@@ -142,123 +174,6 @@ fn what_is_wrong_is_named_with_line_field_and_cure() {
 }
 
 #[test]
-fn secrets_come_from_elsewhere() {
-    let gateway = "[[pool]]\nname = 'resi'\n[pool.gateway]\ntemplate = { env = 'TEMPLATE' }\n";
-    let lists = "[[pool]]\nname = 'a'\nproxies = { env = 'LIST' }\n[[pool]]\nname = 'b'\nproxies = [{ env = 'SPEC' }]";
-    let config = read(&format!("{gateway}{lists}")).unwrap();
-    assert!(config.warnings().is_empty(), "{:?}", config.warnings());
-    let exits: Vec<_> = config.pools().iter().map(|pool| pool.exits.len()).collect();
-    assert_eq!(exits, [0, 2, 1]);
-    let password = |pool: usize| {
-        config.pools()[pool].exits.iter().next()?.route().credential()?.password().to_owned().into()
-    };
-    assert_eq!((password(1), password(2)), (Some(SECRET.to_owned()), Some(SECRET.to_owned())));
-    let shown = format!("{config:?}{config:#?}{config}{:?}", config.builder());
-    assert!(!shown.contains(SECRET), "{shown}");
-}
-
-#[test]
-fn a_secret_in_the_file_works_and_is_warned_of() {
-    let text = format!(
-        "[[pool]]\nname = 'a'\nproxies = ['http://u:{SECRET}@a.test:1', 'b.test:1']\n[[pool.gateway]]\n\
-         template = 'http://u-{{session}}:{SECRET}@gw.example:7000'\n[[pool.gateway]]\nrotating = 'http://{{user}}-{{zone}}-{{api_key}}:{{pass}}@gw.example:1'\n\
-         user = 'u'\npassword = '{SECRET}'\n[pool.gateway.fields]\nzone = 'dc'\napi_key = '{SECRET}'\n"
-    );
-    let config = read(&text).unwrap();
-    let told: Vec<_> = config.warnings().iter().map(|warning| (warning.line(), warning.field())).collect();
-    assert_eq!(
-        told,
-        [
-            (Some(3), "pool[0].proxies[0]"),
-            (Some(5), "pool[0].gateway[0].template"),
-            (Some(9), "pool[0].gateway[1].password"),
-            (Some(12), "pool[0].gateway[1].fields.api_key"),
-        ]
-    );
-    let shown = format!("{config:?}{:?}{config}", config.warnings());
-    assert!(!shown.contains(SECRET), "{shown}");
-}
-
-#[test]
-fn no_error_repeats_a_secret_whatever_is_wrong() {
-    let gateway = "[[pool]]\nname = 'resi'\n[pool.gateway]\n";
-    for (text, expected) in [
-        (
-            "[[pool]]\nname = 'a'\nproxies = { env = 'BAD_LIST' }\nstrict = true".to_owned(),
-            "3: pool[0].proxies has in line 2: proxy spec",
-        ),
-        (format!("[[pool]]\nname = 'a'\nproxies = ['a.test:1', 'u:{SECRET}@']"), "3: pool[0].proxies[1] "),
-        (format!("[[pool]]\nname = 'a'\nproxies = '{SECRET}\n"), "3: config is not TOML"),
-        (format!("[[pool]]\nname = 'a'\n{SECRET}\n"), "3: config is not TOML"),
-        (format!("[[pool]]\nname = 'a'\nproxies = {SECRET}\n"), "3: config is not TOML"),
-        (format!("[[pool]]\nname = 'a'\n{SECRET}:8080 = 1\n"), "3: config is not TOML"),
-        (format!("[[pool]]\nname = 'a'\n'http://u:{SECRET}@a.test' = 1\n"), "3: pool[0] has no such key; "),
-        (format!("[[pool]]\nname = 'a'\nweight = '{SECRET}'"), "3: pool[0].weight is not"),
-        (format!("[[pool]]\nname = ['{SECRET}']"), "2: pool[0].name is not a text"),
-        (format!("pool = '{SECRET}'"), "1: pool is not a list"),
-        (format!("pool = ['{SECRET}, expected x']"), "1: pool[0] is not a table"),
-        (format!("[retry]\npreset = '{SECRET}'"), "2: retry.preset is none of the known words; known are"),
-        (format!("[client]\nconnect_timeout = '{SECRET}'"), "2: client.connect_timeout is no"),
-        (
-            format!("{gateway}template = {{ env = 'BAD_TEMPLATE' }}"),
-            "4: pool[0].gateway.template has no {session}",
-        ),
-        (format!("{gateway}template = 'u:{SECRET}@'"), "4: pool[0].gateway.template "),
-        (
-            format!("{gateway}template = {{ env = 'NONE' }}"),
-            "4: pool[0].gateway.template names the variable NONE, which is not set; ",
-        ),
-        (
-            format!("{gateway}template = {{ env = 'BYTES' }}"),
-            "4: pool[0].gateway.template names the variable BYTES, which is not UTF-8; ",
-        ),
-        (
-            format!("{gateway}template = {{ file = 'none' }}"),
-            "4: pool[0].gateway.template names conf/none, which cannot be read: ",
-        ),
-        (
-            format!("{gateway}template = {{ evn = '{SECRET}' }}"),
-            "4: pool[0].gateway.template has no key `evn`; did you mean `env`?",
-        ),
-        (
-            format!("{gateway}template = {{ env = 'A', file = '{SECRET}' }}"),
-            "4: pool[0].gateway.template names not one source",
-        ),
-        (
-            format!("{gateway}template = {{ env = 'TEMPLATE' }}\npassword = {{ file = 3 }}"),
-            "5: pool[0].gateway.password.file is not a text",
-        ),
-        (
-            format!("{gateway}template = {{ env = 'TEMPLATE' }}\npassword = 3"),
-            "5: pool[0].gateway.password is not a text in quotes, { env",
-        ),
-        (
-            format!("{gateway}provider = 'x'\ntemplate = '{SECRET}'"),
-            "3: pool[0].gateway does not say which gateway it is; ",
-        ),
-        (
-            format!("{gateway}template = {{ env = 'TEMPLATE' }}\nsessions = 70000"),
-            "5: pool[0].gateway.sessions are 70000; ",
-        ),
-        (
-            format!("{gateway}template = {{ env = 'TEMPLATE' }}\nsessions = 0"),
-            "5: pool[0].gateway.sessions is not a whole number from 1 ",
-        ),
-        (
-            format!("{gateway}template = {{ env = 'TEMPLATE' }}\ntoken_length = 3"),
-            "5: pool[0].gateway.token_length is not 4 to 32; ",
-        ),
-        (
-            format!("{gateway}template = {{ env = 'TEMPLATE' }}\nlifetime = '0s'"),
-            "5: pool[0].gateway.lifetime is zero; ",
-        ),
-    ] {
-        let shown = refused(&text);
-        assert!(shown.starts_with(expected), "{text}\n  is: {shown}\nnot: {expected}");
-    }
-}
-
-#[test]
 fn a_provider_of_the_catalogue_is_named_and_given_its_fields() {
     let text = "[[pool]]\nname = 'resi'\n[pool.gateway]\nprovider = 'oxylabs'\nuser = 'acme'\n\
                 password = { env = 'PASSWORD' }\ncountry = 'DE'\nttl = '10m'\n";
@@ -274,16 +189,52 @@ fn a_provider_of_the_catalogue_is_named_and_given_its_fields() {
             ("oxylabs", "oxylab"),
             "4: pool[0].gateway.provider is not in the catalogue: did you mean `oxylabs`?; ",
         ),
-        (("country", "via = 'https'\nzone"), "8: pool[0].gateway has no key `zone`; "),
-        (("ttl = '10m'", "ttl = '0s'"), "3: pool[0].gateway has a fault: "),
+        (
+            ("country", "via = 'https'\nzone"),
+            "8: pool[0].gateway has no key `zone`; a placeholder of the template goes under `fields`: fields = { zone = \"..\" }; \
+             else known are provider, ",
+        ),
+        (
+            ("ttl = '10m'", "ttl = '0s'"),
+            "8: pool[0].gateway.ttl has a fault: gateway `oxylabs` has a lifetime that is not whole seconds; ",
+        ),
+        (
+            ("ttl = '10m'", "ttl = '2000m'"),
+            "8: pool[0].gateway.ttl has a fault: gateway `oxylabs` keeps sessions for at most 86400 s; ",
+        ),
         (
             ("password = { env = 'PASSWORD' }", ""),
-            "3: pool[0].gateway has a fault: gateway `oxylabs` has no value for `{pass}`; ",
+            "3: pool[0].gateway has a fault: gateway `oxylabs` has no value for `{pass}`; give it by `user` and `password`",
         ),
+        (
+            ("'DE'", "'zz'"),
+            "7: pool[0].gateway.country has a fault: gateway `oxylabs` has a country that ISO 3166 ",
+        ),
+        (("country = 'DE'", "city = 'rome'"), "7: pool[0].gateway.city has a fault: gateway `oxylabs` "),
+        (("country = 'DE'", "country = 'us'\nstate = 'TX'"), "8: pool[0].gateway.state has a fault: "),
+        (
+            ("ttl", "lifetime = '0s'\nttl"),
+            "8: pool[0].gateway.lifetime is zero; give what the provider says, or `rotating` if ",
+        ),
+        (
+            ("ttl = '10m'", "fields.zone = 'dc'"),
+            "8: pool[0].gateway.fields.zone has a fault: gateway `oxylabs` is given `zone`",
+        ),
+        (
+            ("user = 'acme'", "user = 'ac:me'"),
+            "5: pool[0].gateway.user has a fault: user name holds a colon; ",
+        ),
+        (("user", "username"), "5: pool[0].gateway has no key `username`; did you mean `user`?"),
+        (("password", "pass"), "6: pool[0].gateway has no key `pass`; did you mean `password`?"),
     ] {
         let shown = refused(&text.replace(change.0, change.1));
         assert!(shown.starts_with(expected), "  is: {shown}\nnot: {expected}");
     }
+    let shown = refused(&format!("{}token_length = 12", text.replace("oxylabs", "iproyal")));
+    assert!(
+        shown.starts_with("9: pool[0].gateway.token_length has a fault: gateway `iproyal` takes tokens of 8"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -298,27 +249,8 @@ fn a_bad_line_of_a_list_is_skipped_and_told_unless_the_pool_is_strict() {
 }
 
 #[test]
-fn the_newline_at_the_end_of_a_secrets_file_is_not_the_secrets() {
-    let folder = std::env::temp_dir().join(format!("tower-egress-secret-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    for (name, content) in [("plain", "pw"), ("lf", "pw\n"), ("crlf", "pw\r\n"), ("two", "pw \n\n")] {
-        std::fs::write(folder.join(name), format!("http://u:{content}")).unwrap();
-        let text = format!(
-            "[[pool]]\nname = 'a'\nproxies = 'list'\n[pool.gateway]\nrotating = {{ file = '{name}' }}"
-        );
-        let path = folder.join("egress.toml");
-        let (document, reader) = super::Reader::open(&text, Some(&path), &env).unwrap();
-        drop(document);
-        let got = reader.text("x", &super::value::Text::File(name.into())).unwrap();
-        let expected = if name == "two" { "http://u:pw \n" } else { "http://u:pw" };
-        assert_eq!(got, expected, "{name}");
-    }
-    std::fs::remove_dir_all(&folder).unwrap();
-}
-
-#[test]
 fn the_example_is_right_and_holds_no_secret() {
-    let text = include_str!("../../examples/egress.toml");
+    let text = include_str!("../../../examples/egress.toml");
     let env = |name: &str| match name {
         "DC_PROXY" => env("SPEC"),
         "RESI_PASSWORD" => env("PASSWORD"),
@@ -330,16 +262,35 @@ fn the_example_is_right_and_holds_no_secret() {
     let shown = config.to_string();
     for line in [
         "pool dc               3 exits, kind datacenter, 0.5 per GB, at most 8 in flight per exit, 1s between leases",
-        "pool resi             gateway pr.oxylabs.io:7777 (64 sessions), kind residential, country us, 8 per GB",
-        "pool mobile           gateway gw.example:7000 (256 sessions)",
-        "site shop.example     dc, then resi",
+        "pool resi             gateway oxylabs at pr.oxylabs.io:7777 (64 sessions, country us, ttl 10m), kind residential, country us, 8 per GB",
+        "pool mobile           gateway gw.example:7000 (256 sessions, lifetime 10m)",
+        "site shop.example     dc, then resi, 420 is rate_limited",
         "site api.partner.example any pool, an API",
     ] {
         assert!(shown.lines().any(|shown| shown == line), "{shown}");
     }
     // What is commented out is the default, and changes nothing; but for these, which have none.
-    let without =
-        ["seed", "max_uses", "collect", "roots", "proxy_tls", "index", "of", "on_loss", "scope", "fields"];
+    let without = [
+        "seed",
+        "max_uses",
+        "collect",
+        "roots",
+        "proxy_tls",
+        "index",
+        "of",
+        "on_loss",
+        "scope",
+        "fields",
+        "vendor",
+        "state",
+        "city",
+        "idle",
+        "attempts",
+        "repeatable",
+        "pools",
+        "country",
+        "kind",
+    ];
     let uncommented = |line: &str| {
         let key = line.strip_prefix("# ")?.split_once(" = ")?.0;
         (is_word(key) && !without.contains(&key)).then(|| line[2..].to_owned())
@@ -361,7 +312,7 @@ fn the_example_is_right_and_holds_no_secret() {
 
 #[test]
 fn the_file_in_the_readme_is_right() {
-    let readme = include_str!("../../README.md");
+    let readme = include_str!("../../../README.md");
     let (_, section) = readme.split_once("## A configuration file").unwrap();
     let (_, text) = section.split_once("```toml\n").unwrap();
     let (text, _) = text.split_once("```").unwrap();
@@ -370,5 +321,43 @@ fn the_file_in_the_readme_is_right() {
     let config = Config::read(&listed, None, &password).unwrap();
     assert_eq!((config.pools().len(), config.sites.len(), config.warnings()), (2, 1, &[][..]));
     let missing = Config::read(text, None, &password).unwrap_err();
-    assert_eq!(missing.file(), Some("proxies.txt"));
+    assert_eq!(missing.field(), "pool[0].proxies");
+    assert!(missing.to_string().contains(" names proxies.txt: "), "{missing}");
+}
+
+#[test]
+fn the_summary_says_what_is_not_as_usual() {
+    let pool = "[[pool]]\nname = 'a'\nproxies = ['a.test:1']\n";
+    for (keys, expected) in [
+        ("", "any pool"),
+        ("quiet = '10m'\nescalate_at = 0.3\n", "any pool"),
+        ("quiet = '5m'\nescalate_at = 0.5\npools = ['a']\n", "a, escalate_at 0.5, quiet 5m"),
+        (
+            "api = true\nstatuses = { '503' = 'origin_error', '420' = 'blocked_exit' }",
+            "any pool, an API, 420 is blocked_exit, 503 is origin_error",
+        ),
+    ] {
+        let shown = read(&format!("{pool}[[site]]\norigin = 'a.test'\n{keys}")).unwrap().to_string();
+        assert_eq!(shown.lines().nth(1), Some(&*format!("site a.test           {expected}")), "{shown}");
+    }
+}
+
+#[test]
+fn what_a_reload_does_not_take_over_is_named() {
+    let first = read("").unwrap();
+    assert!(first.not_taken_over(&first.clone()).is_empty());
+    for (text, expected) in [
+        ("[request]\nwindow = '1m'", "[request]"),
+        ("[classify]\npages = false", "[classify]"),
+        ("[retry]\nreplay_cap = 1", "retry.replay_cap"),
+        ("[bounds]\nleases = 1", "[bounds]"),
+        ("[member]\nindex = 0\nof = 2", "[member]"),
+        ("seed = 1", "seed"),
+    ] {
+        assert_eq!(first.not_taken_over(&read(text).unwrap()), [expected]);
+    }
+    #[cfg(feature = "client")]
+    assert_eq!(first.not_taken_over(&read("[client]\nhttp2 = false").unwrap()), ["[client]"]);
+    let taken = "[[pool]]\nname = 'a'\nproxies = ['a.test:1']\n[[site]]\norigin = 'a.test'\n[retry]\nmax_attempts = 2";
+    assert!(first.not_taken_over(&read(taken).unwrap()).is_empty());
 }
