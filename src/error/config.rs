@@ -76,11 +76,12 @@ impl ConfigError {
     }
 
     pub(crate) fn in_file(mut self, file: &Path) -> Self {
-        self.0.file = Some(file.display().to_string());
+        self.0.file = Some(shown_path(file));
         self
     }
 
-    /// The file it was read from.
+    /// The file it was read from; `(a name that looks like a proxy)` for a name with an `@`, a `://` or several colons, since a
+    /// spec that was given for a path would show its login.
     #[must_use]
     pub fn file(&self) -> Option<&str> {
         self.0.file.as_deref()
@@ -105,6 +106,32 @@ impl ConfigError {
     }
 }
 
+/// A path as messages show it: one that looks like a proxy spec may hold a password, and is not shown.
+pub(crate) fn shown_path(path: &Path) -> String {
+    if looks_like_proxy(path) {
+        return "(a name that looks like a proxy)".into();
+    }
+    path.display().to_string()
+}
+
+/// Whether a path may be a proxy spec with a login: it has an `@`, a `://`, two colons, that of a Windows drive aside, or four
+/// parts one of which is a number, as in `host,port,user,password`.
+pub(crate) fn looks_like_proxy(path: &Path) -> bool {
+    let path = path.to_string_lossy();
+    let after_drive = match path.as_bytes() {
+        [drive, b':', b'\\' | b'/', after @ ..]
+            if drive.is_ascii_alphabetic() && !after.starts_with(b"/") =>
+        {
+            after
+        }
+        all => all,
+    };
+    let colons = after_drive.iter().filter(|byte| **byte == b':').count();
+    let parts = || path.split([':', '|', ',', ';', ' ', '\t']);
+    let columns = parts().count() > 3 && parts().any(|part| part.parse::<u16>().is_ok());
+    path.contains('@') || path.contains("://") || colons > 1 || columns
+}
+
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner { file, line, field, what, cure } = &*self.0;
@@ -126,3 +153,41 @@ impl fmt::Debug for ConfigError {
 }
 
 impl std::error::Error for ConfigError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spec_that_stands_for_a_path_is_not_shown() {
+        for spec in [
+            "user:S3CRET@gw.test:8080",
+            "http://S3CRET:S3CRET@gw.test:1",
+            "gw.test:8080:user:S3CRET",
+            "/etc/fleet/gw.test:8080:user:S3CRET",
+            "h:1:S3CRET",
+            "C:/S3CRET:8080:x",
+            "http://gw.test/S3CRET",
+            "c://S3CRET",
+            "gw.test:8080|user|S3CRET",
+            "gw.test,8080,user,S3CRET",
+            "gw.test 8080 user S3CRET",
+        ] {
+            let error =
+                ConfigError::new("exit list", "is bad", "mend it").in_file(Path::new(spec)).at_line(2);
+            let told = format!("{error} {error:?} {:?}", error.file());
+            assert!(!told.contains("S3CRET"), "{told}");
+            assert!(told.starts_with("(a name that looks like a proxy):2: exit list is bad"), "{told}");
+        }
+        for path in [
+            "proxies.txt",
+            "/etc/fleet/proxies.txt",
+            "gw.test:8080",
+            r"C:\fleet\a:b.txt",
+            "C:/fleet/p.txt",
+            "My list of proxies.txt",
+        ] {
+            assert_eq!(shown_path(Path::new(path)), path);
+        }
+    }
+}

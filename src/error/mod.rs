@@ -22,6 +22,7 @@ mod nearest;
 mod order;
 
 pub use config::ConfigError;
+pub(crate) use config::looks_like_proxy;
 pub use lease::{LeaseError, UnusableCounts};
 pub(crate) use nearest::nearest;
 pub use order::CarriesRefusal;

@@ -10,6 +10,9 @@ use std::ops::Range;
 
 /// Longest name of a placeholder.
 const NAME_MOST: usize = 32;
+/// Most bytes of a template: some ten times the longest that a provider shows. Reading one looks ahead from each bracket, and
+/// joins texts again at each, so its time grows with the square of its length.
+const BYTES_MOST: usize = 4_096;
 
 fn bad(what: &'static str, cure: &'static str) -> ConfigError {
     ConfigError::new("gateway", what, cure)
@@ -174,6 +177,10 @@ impl Template {
     /// as any other, and taken out again.
     pub(super) fn parse(spec: &str) -> Result<Self, ConfigError> {
         let spec = spec.trim();
+        if spec.len() > BYTES_MOST {
+            let cure = "check that it is one template; what is long goes into a field";
+            return Err(bad("has more than 4,096 bytes", cure));
+        }
         let at = address(spec).unwrap_or(0..0);
         let (host, port) = split(&spec[at.clone()]);
         let (odd_host, odd_port) = (host.contains('{'), port.filter(|port| port.contains(['{', '-'])));
@@ -259,4 +266,20 @@ fn split(address: &str) -> (&str, Option<&str>) {
 fn is_port(text: &str) -> bool {
     let placeholder = text.starts_with('{') && text.ends_with('}');
     placeholder || (!text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_has_a_bound() {
+        let long = |bytes: usize| {
+            let (before, after) = ("http://u-{session}:", "@gw.test:80");
+            format!("{before}{}{after}", "[".repeat(bytes - before.len() - after.len()))
+        };
+        assert!(Template::parse(&long(BYTES_MOST)).is_ok());
+        let told = Template::parse(&long(BYTES_MOST + 1)).unwrap_err().to_string();
+        assert!(told.starts_with("gateway has more than 4,096 bytes; "), "{told}");
+    }
 }

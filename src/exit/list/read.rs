@@ -3,8 +3,8 @@
 use super::ExitList;
 use super::entry::Entry;
 use super::seen::{New, Seen};
-use crate::error::ConfigError;
-use crate::exit::{ExitId, Via, spec};
+use crate::error::{ConfigError, looks_like_proxy};
+use crate::exit::{Via, spec};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -23,7 +23,8 @@ impl ExitList {
     ///
     /// # Errors
     /// That no line of it names an exit, with the first that should have: else such lines are
-    /// [skipped](Self::skipped). That it names more than 1,000,000 exits.
+    /// [skipped](Self::skipped). That it names more than 1,000,000 exits. That its ranges name exits with other passwords again
+    /// and again: lines that are skipped for it may meet 1,000,000 known ranges in all, since each takes time and adds nothing.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         lines(text.as_bytes(), &|error| error)
     }
@@ -31,11 +32,17 @@ impl ExitList {
     /// Reads a list from a file of at most 64 MiB.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse), with the file's name; that it is larger; or why it could not be read.
+    /// As [`parse`](Self::parse), with the file's name; that it is larger; or why it could not be read. A name that looks like a
+    /// proxy spec is not shown, and if there is no such file, that is the error.
     pub fn from_path(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         let path = path.as_ref();
         let file = |error: ConfigError| error.in_file(path);
-        lines(&bytes(File::open(path)).map_err(file)?, &file)
+        let opened = File::open(path);
+        if opened.is_err() && looks_like_proxy(path) && !path.exists() {
+            let cure = "give specs to ExitList::parse, or as a list";
+            return Err(file(bad("is no file, and looks like a proxy spec", cure)));
+        }
+        lines(&bytes(opened).map_err(file)?, &file)
     }
 
     /// Reads a list to its end from what can be read, like standard input: at most 64 MiB.
@@ -72,6 +79,12 @@ fn lines(bytes: &[u8], named: &dyn Fn(ConfigError) -> ConfigError) -> Result<Exi
             }
         };
         list.take(&entry, &mut seen, &at);
+        if seen.tired() {
+            return Err(at(bad(
+                "names the same ports with other passwords too often",
+                "give each port once",
+            )));
+        }
         if list.count > MOST {
             return Err(at(bad("names more than 1,000,000 exits", "give fewer: no pool gains by so many")));
         }
@@ -97,27 +110,29 @@ fn entry(line: &[u8], number: u32) -> Result<Option<Entry>, ConfigError> {
 
 impl ExitList {
     /// Takes of an entry what is new.
-    fn take(&mut self, entry: &Entry, seen: &mut Seen, at: &dyn Fn(ConfigError) -> ConfigError) {
-        let line = |known: usize| self.entries[known].line().unwrap_or_default();
+    pub(super) fn take(&mut self, entry: &Entry, seen: &mut Seen, at: &dyn Fn(ConfigError) -> ConfigError) {
         let who = entry.first().id_at(0);
         match seen.compare(who, entry, &self.entries) {
-            New::All => self.keep(who, entry.clone(), seen),
+            New::All => {
+                seen.add(who, entry, self.entries.len());
+                self.keep(entry.clone());
+            }
             New::Parts(parts, known) => {
-                let what = format!("names an exit of line {} again", line(known));
+                let what = format!("names an exit of line {} again", known.line);
                 self.repeated.add(at(ConfigError::new("proxy spec", what, "leave one of the two out")));
+                seen.add(who, entry, known.at);
                 for part in parts {
-                    self.keep(who, entry.part(part), seen);
+                    self.keep(entry.part(part));
                 }
             }
             New::OtherPassword(known) => {
-                let what = format!("is the exit of line {} with another password", line(known));
+                let what = format!("is the exit of line {} with another password", known.line);
                 self.skipped.add(at(ConfigError::new("proxy spec", what, "keep one of the two")));
             }
         }
     }
 
-    fn keep(&mut self, who: ExitId, entry: Entry, seen: &mut Seen) {
-        seen.add(who, entry.ports(), self.entries.len());
+    fn keep(&mut self, entry: Entry) {
         self.count += entry.count();
         self.entries.push(entry);
     }

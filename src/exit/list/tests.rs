@@ -1,5 +1,6 @@
 //! Lists: ranges, what is left out, and where an exit stands.
 
+use super::{entry::Entry, seen::Seen};
 use crate::exit::{Exit, ExitList};
 use std::io::{self, Read};
 
@@ -147,6 +148,63 @@ fn a_list_has_bounds() {
     assert!(endless.contains("more than 64 MiB"), "{endless}");
     let broken = ExitList::from_reader(Broken).unwrap_err().to_string();
     assert!(broken.contains("cannot be read: it broke"), "{broken}");
+}
+
+/// A line costs by the ranges that it meets, so what it covers must not be met again.
+#[test]
+fn a_range_takes_the_place_of_those_it_covers() {
+    let (mut list, mut seen) = (ExitList::default(), Seen::default());
+    let mut take = |first: u16, last: u16, line| {
+        let exit = Exit::parse("gw.test:1").unwrap().at_port(first);
+        list.take(&Entry::read(exit, last - first, line), &mut seen, &|error| error);
+        (list.len(), seen.len())
+    };
+    for (line, port) in (1..).zip((1..65_535).step_by(2)) {
+        take(port, port, line);
+    }
+    assert_eq!(take(5, 9, 40_000), (32_769, 32_765), "three of 32,767 ranges became one");
+    assert_eq!(take(8, 12, 40_001), (32_771, 32_765), "10 to 12 are two, and one of them was known");
+    assert_eq!(take(1, 65_535, 40_002), (65_535, 1));
+    assert_eq!(take(1, 65_535, 40_003), (65_535, 1));
+    assert_eq!(take(7, 9, 40_004), (65_535, 1));
+    let told: Vec<_> = list.repeated().iter().map(ToString::to_string).collect();
+    for (told, line) in told.iter().zip([3, 40_000, 1, 40_002, 40_002]) {
+        assert!(told.contains(&format!("an exit of line {line} again")), "{told}");
+    }
+    assert_eq!(
+        list.line_of(Exit::parse("gw.test:7").unwrap().id()),
+        Some(4),
+        "an exit is still of its first line"
+    );
+}
+
+#[test]
+fn lines_that_are_skipped_cost_no_end_of_time() {
+    let ports: String = (3..=2_002).map(|port| format!("gw.test:{port}:u:p\n")).collect();
+    let again = |times: usize| format!("gw.test:1:u:S3CRET\n{ports}{}", "gw.test:1-2002:u:p\n".repeat(times));
+    assert_eq!(ExitList::parse(&again(500)).unwrap().skipped_total(), 500);
+    let refused = ExitList::parse(&again(600)).unwrap_err();
+    assert_eq!(refused.line(), Some(2_001 + 501), "the first line past 1,000,000 ranges");
+    let told = refused.to_string();
+    assert!(told.contains("other passwords too often") && !told.contains("S3CRET"), "{told}");
+    // Whoever says a line many times with another password pays nothing for it.
+    let twice = format!("gw.test:1:u:p\n{}", "gw.test:1:u:q\n".repeat(1_000));
+    assert_eq!(ExitList::parse(&twice).unwrap().skipped_total(), 1_000);
+}
+
+#[test]
+fn a_spec_given_for_a_path_is_told_without_its_login() {
+    for spec in ["user:S3CRET@gw.test:8080", "http://u:S3CRET@gw.test:1", "gw.test:8080:user:S3CRET"] {
+        let error = ExitList::from_path(spec).unwrap_err();
+        let told = format!("{error} {error:?} {error:#?}");
+        assert!(!told.contains("S3CRET"), "{told}");
+        assert!(
+            told.contains("is no file, and looks like a proxy spec; give specs to ExitList::parse"),
+            "{told}"
+        );
+    }
+    let missing = ExitList::from_path("no/such/proxies.txt").unwrap_err();
+    assert!(missing.to_string().starts_with("no/such/proxies.txt: exit list cannot be read: "), "{missing}");
 }
 
 struct Broken;
