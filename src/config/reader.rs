@@ -5,7 +5,7 @@ use super::document::Document;
 use super::keys;
 use super::places::{Places, child};
 use super::value::Text;
-use crate::error::ConfigError;
+use crate::error::{ConfigError, shown_path};
 use serde::Deserialize as _;
 use std::env::VarError;
 use std::fs::File;
@@ -115,7 +115,7 @@ impl<'a> Reader<'a> {
     pub(super) fn bytes(&self, path: &str, file: &str) -> Result<Vec<u8>, ConfigError> {
         let file = self.path(file);
         read(&file).map_err(|error| {
-            let what = format!("names {}, which cannot be read: {error}", file.display());
+            let what = format!("names {}, which cannot be read: {error}", shown_path(&file));
             self.wrong(path, what, "check the path and its permissions")
         })
     }
@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
                 self.wrong(path, what, "set it where the program is started")
             })?,
             Text::File(file) => String::from_utf8(self.bytes(path, file)?).map_err(|_| {
-                let what = format!("names {}, which is not UTF-8", self.path(file).display());
+                let what = format!("names {}, which is not UTF-8", shown_path(&self.path(file)));
                 self.wrong(path, what, "save the file as UTF-8")
             })?,
         };
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
         match text {
             Text::Literal(_) => what.to_owned(),
             Text::Env(name) => format!("names the variable {name}, which {what}"),
-            Text::File(file) => format!("names {}, which {what}", self.path(file).display()),
+            Text::File(file) => format!("names {}, which {what}", shown_path(&self.path(file))),
         }
     }
 
