@@ -85,7 +85,7 @@ fn newly_skipped<'a>(before: &Config, now: &'a Config) -> Option<&'a ConfigError
     if !now.pools().iter().any(has_more) {
         return None;
     }
-    now.skipped().iter().find(|line| !before.skipped().contains(line)).or(now.skipped().last())
+    now.skipped().iter().find(|line| !before.skipped().contains(line)).or_else(|| now.skipped().last())
 }
 
 /// Wishes to read the file again: SIGHUP, where there is a file and such a signal.

@@ -57,8 +57,12 @@ pub(super) fn head(
 ) -> Told {
     let Carried { tunnelled, kept, .. } = carried;
     let hint = hint(status, headers, now);
+    // Whoever forwards, or has just opened a tunnel, has let the login in. A kept tunnel outlives its password.
+    let accepted = !tunnelled || !kept;
     if let Some(word) = gateway::own_word(&carried.reply(status, headers)) {
-        return Told { evidence: word.evidence(hint), reach: Reach::No };
+        let evidence = word.evidence(gateway::wait(hint));
+        let accepted = accepted && evidence.login_accepted;
+        return Told { evidence: evidence.login_accepted(accepted), reach: Reach::No };
     }
     // In the absolute form a gateway's status may be the proxy's own word for a request that did arrive, or did not.
     let by_proxy = !tunnelled && matches!(status.as_u16(), 502..=504);
@@ -73,8 +77,6 @@ pub(super) fn head(
         let reach = if open { Reach::of(status) } else { Reach::No };
         (by_status(status, hint, tunnelled), unless_named, reach)
     };
-    // Whoever forwards, or has just opened a tunnel, has let the login in. A kept tunnel outlives its password.
-    let accepted = !tunnelled || !kept;
     let evidence = Evidence::of(outcome).seen(seen).login_accepted(accepted).retry_after(hint);
     Told { evidence, reach }
 }

@@ -62,7 +62,7 @@ const VENDORS: &[(&str, Vendor)] = &[
 
 pub(super) fn read(reader: &mut Reader<'_>, tables: &[PoolTable]) -> Result<Vec<Pool>, ConfigError> {
     if tables.len() > MOST_POOLS {
-        let cure = "name at most 64: a pool may have several gateways";
+        let cure = "name at most 63: a pool may have several gateways";
         return Err(reader.wrong(&format!("pool[{MOST_POOLS}]"), "is one too many", cure));
     }
     let mut pools: Vec<Pool> = Vec::with_capacity(tables.len());

@@ -25,9 +25,9 @@ const TRIES: u64 = 4;
 /// How often the quiet time doubles at most.
 const DOUBLINGS: u32 = 3;
 /// Where the score of a pool says that it is refused too often. Page's test (1954) adds up what each answer speaks for "half
-/// way from the limit to always" against "at the limit", never below zero; from a limit of 0.3 that is twelve refusals in a
+/// way from the limit to always" against "at the limit", never below zero; from a limit of 0.3 that is sixteen refusals in a
 /// row, whatever was before.
-const TOO_OFTEN: f32 = 9.0;
+const TOO_OFTEN: f32 = 12.0;
 
 /// The order of one origin, and where it stands in it.
 pub(super) struct Plan {
@@ -203,11 +203,11 @@ mod tests {
     }
 
     #[test]
-    fn a_few_refusals_change_nothing_and_twelve_in_a_row_do_whatever_was_before() {
+    fn a_few_refusals_change_nothing_and_sixteen_in_a_row_do_whatever_was_before() {
         for good in [0, 1, 500] {
             let mut plan = plan(Site::new());
             (0..good).for_each(|_| assert_eq!(plan.note(at(1), CHEAP, at(1), false), None));
-            for n in 0..11 {
+            for n in 0..15 {
                 assert_eq!(plan.note(at(1), CHEAP, at(1), true), None, "after {n}");
             }
             let turned = plan.note(at(1), CHEAP, at(1), true).unwrap();
@@ -225,7 +225,7 @@ mod tests {
         for share in [0.1, 0.2, 0.25, 0.28] {
             assert_eq!(answers(share), None, "{share} is not too much");
         }
-        for (share, most) in [(0.6, 200), (0.8, 60), (1.0, 12)] {
+        for (share, most) in [(0.6, 200), (0.8, 60), (1.0, 16)] {
             assert!(answers(share).is_some_and(|n| n < most), "{share}: {:?}", answers(share));
         }
     }
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn it_comes_back_by_one_in_four_once_it_is_quiet() {
         let mut plan = plan(Site::new().quiet(Duration::from_secs(60)));
-        refuse(&mut plan, 12, at(1));
+        refuse(&mut plan, 16, at(1));
         let first = |plan: &mut Plan, now| {
             let first = plan.looks(now).next().unwrap();
             plan.chose();
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn quiet_doubles_while_it_stays_bad() {
         let mut plan = plan(Site::new().quiet(Duration::from_secs(60)));
-        refuse(&mut plan, 12, at(0));
+        refuse(&mut plan, 16, at(0));
         for (try_at, next) in [(60, 180), (180, 420), (420, 900), (900, 1_380)] {
             assert_eq!(plan.try_at, at(try_at));
             refuse(&mut plan, 4, at(try_at));

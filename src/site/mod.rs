@@ -89,7 +89,7 @@ impl Site {
         self
     }
 
-    /// Sets which share of refusals (403, 429, block pages) a pool may have: above 0, at most 1. Twelve in a row are too much for
+    /// Sets which share of refusals (403, 429, block pages) a pool may have: above 0, at most 1. Sixteen in a row are too much for
     /// the default, 0.3, and so is half of them for some hundred answers; a little more than the share may stay for long.
     #[must_use]
     pub fn escalate_at(mut self, share: f64) -> Self {

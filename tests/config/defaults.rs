@@ -85,10 +85,7 @@ fn te_083_every_way_to_the_defaults_gives_the_documented_values() {
     let _ = CLIENT;
     for (short, long) in [
         (POOL.to_owned(), format!("{POOL}weight = 1\nmin_interval = '0s'\n")),
-        (
-            SITE.to_owned(),
-            format!("{SITE}escalate_at = 0.3\nquiet = '600s'\napi = false\npools = []\nstatuses = {{}}\n"),
-        ),
+        (SITE.to_owned(), format!("{SITE}escalate_at = 0.3\nquiet = '600s'\napi = false\nstatuses = {{}}\n")),
     ] {
         assert_eq!(made(&short), made(&long));
     }

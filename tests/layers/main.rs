@@ -8,6 +8,7 @@ mod collected;
 mod composed;
 mod drained;
 mod dripping;
+mod forged;
 mod kept;
 mod lease;
 mod observers;

@@ -65,9 +65,9 @@ async fn an_observer_is_told_of_everything_in_order_and_when_it_was() {
         "lease sku-42 shop.example Some(0) true",
         "report ok false",
         "lease sku-42 shop.example Some(0) false",
-        "report auth_error false",
+        "report auth_error (rejected) false",
         "lease sku-42 shop.example Some(0) true",
-        "report auth_error false",
+        "report auth_error (rejected) false",
         "stopped Rejected",
         "refusal fleet_stopped ",
     ];

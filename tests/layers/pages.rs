@@ -139,13 +139,14 @@ async fn a_page_that_breaks_is_its_readers_error_and_amends_a_success_alone() {
         let scheduler = scheduler(2);
         let broken = html(status, SMALL, [Part::Data(ROBOT), Part::Error]);
         let (response, last, took) = sent(EgressLayer::new(&scheduler), broken).await;
-        assert_eq!((last, took), (amended, Duration::ZERO), "{outcome}");
+        assert_eq!((last, took), (outcome, Duration::ZERO), "nothing is amended before it is read");
         let mut body = response.into_body();
         assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), ROBOT);
         assert_eq!(body.frame().await.unwrap().unwrap_err().outcome(), Some(BROKEN));
         assert!(body.frame().await.is_none());
         let fleet = scheduler.snapshot();
         assert_eq!((fleet.outcomes.total(), fleet.in_flight, fleet.exits.dead), (1, 0, 0));
+        assert_eq!(fleet.outcomes.interrupted == 1, amended == BROKEN);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Headers by which a gateway says that an answer is its own.
 
-use super::signal::{On, Says, Signal, Word};
+use super::signal::{On, Signal, Word};
 use super::{Reply, bright_data, oxylabs, programs, proxy_status, residential, services};
 use crate::exit::Vendor;
 use http::HeaderMap;
@@ -36,23 +36,30 @@ const MARKS: &[Mark] = &[
     mark("x-error-description", Vendor::Oxylabs, oxylabs::DESCRIPTIONS),
 ];
 
-/// What an answer says that is marked. Inside of a tunnel only the vendor that ends its TLS may speak.
+/// What an answer says that is marked.
 pub(super) fn word(reply: &Reply<'_>) -> Option<Word> {
     if !reply.headers.keys().any(|name| may_be(name.as_str())) {
         return None;
     }
-    let inside = reply.on == On::TUNNEL;
-    let mut marks = MARKS.iter().filter(|mark| !inside || reply.vendor == Some(mark.vendor));
-    let marked = marks.find_map(|mark| first(reply, mark.header, mark.rows));
-    // A login that Bright Data refuses gets no tunnel: what says so inside may be any site.
-    let forged = |word: &Word| {
-        inside && reply.vendor == Some(Vendor::BrightData) && matches!(word.says, Says::Login(_))
-    };
-    marked.filter(|word| !forged(word)).or_else(|| {
+    let mut marks = MARKS.iter().filter(|mark| is_heard(reply, mark.vendor));
+    marks.find_map(|mark| first(reply, mark.header, mark.rows)).or_else(|| {
         // An error that a hop has got over comes with the status of a success.
-        let failed = !inside && reply.status.as_u16() >= 400;
-        failed.then(|| proxy_status::word(reply.on, reply.status.as_u16(), reply.headers)).flatten()
+        let failed = reply.on != On::TUNNEL && reply.status.as_u16() >= 400;
+        failed.then(|| proxy_status::word(reply)).flatten()
     })
+}
+
+/// Whether a mark of this vendor may be a proxy's. No site sees the reply to a CONNECT, so whoever marks that is believed. A
+/// plain answer of a vendor that is known has no business with the marks of another; a squid may stand before any of them, and
+/// a proxy manager before Bright Data. Inside of a tunnel there is only the vendor that ends its TLS.
+pub(super) fn is_heard(reply: &Reply<'_>, mark: Vendor) -> bool {
+    let own = reply.vendor == Some(mark);
+    match (reply.on, reply.vendor) {
+        (On::CONNECT, _) | (On::PLAIN, None) => true,
+        (On::PLAIN, Some(Vendor::LuminatiManager)) if mark == Vendor::BrightData => true,
+        (On::PLAIN, Some(_)) => own || mark == Vendor::Squid,
+        _ => own,
+    }
 }
 
 fn first(reply: &Reply<'_>, header: &str, rows: &[Signal]) -> Option<Word> {

@@ -14,8 +14,19 @@
 //! 5. The status, whoever says it, of a refused CONNECT; and 407 of a plain answer.
 //!
 //! A plain answer that says nothing of all this, and what comes through a tunnel, is read as the site's: see the
-//! [table](super). Inside of a tunnel only a vendor is heard that is known to end TLS itself (Bright Data, ScraperAPI, Zyte),
-//! and of Bright Data no word on the login. Over plain `http://` nothing keeps a site from sending what a gateway would.
+//! [table](super).
+//!
+//! **Who may speak where.** The reply to a CONNECT is the proxy's own. In answer to a plain request a vendor that is known is
+//! heard by its own marks and squid's, another's header says nothing; a wait is taken for at most 60 s, since a site may have
+//! asked for it. Nothing keeps a site from sending over plain `http://` what the gateway before it would: its header may stop
+//! a login or rest a gateway. [`tunnel_http`] is the cure where the proxy takes a CONNECT to port 80.
+//!
+//! [`tunnel_http`]: crate::client::ExitClientBuilder::tunnel_http
+//!
+//! **Inside of a tunnel** only a vendor is heard that is known to end TLS itself (Bright Data, ScraperAPI, Zyte), by its own
+//! marks. Since not all that it sells does so, any site could send them too, and what it says reaches no further than the pair
+//! of exit and site: who is busy is busy for the target, an exit or a session that failed is a target that is not reached, a
+//! word on the login is left to what stands after it, and a wait is taken for at most 60 s.
 //!
 //! | says | for example | outcome | what happens |
 //! |---|---|---|---|
@@ -82,10 +93,11 @@ pub(super) use signal::{On, Word};
 use crate::exit::Vendor;
 #[cfg(doc)]
 use crate::outcome::Outcome;
-use crate::outcome::{AuthReason, Connection, Egress, GatewayScope, ReasonPhrase};
+use crate::outcome::{AuthReason, Connection, Egress, GatewayScope, ReasonPhrase, RetryAfter};
 use http::header::{PROXY_AUTHENTICATE, RETRY_AFTER, SERVER};
 use http::{Extensions, HeaderMap, StatusCode};
 use signal::{Says, Signal};
+use std::time::Duration;
 
 /// An answer that may be a proxy's own.
 #[derive(Clone, Copy)]
@@ -102,17 +114,27 @@ pub(super) struct Reply<'a> {
 
 /// The proxy's own word; `None` if the answer is the origin's, or nobody's that can be told.
 pub(super) fn own_word(reply: &Reply<'_>) -> Option<Word> {
-    let inside = reply.on == On::TUNNEL;
-    if inside && !reply.vendor.is_some_and(ends_tls) {
-        return None;
+    if reply.on == On::TUNNEL {
+        let speaks = reply.vendor.is_some_and(ends_tls);
+        let marked = || marks::word(reply).and_then(Word::inside);
+        return if speaks { marked().or_else(|| of_vendor(reply).and_then(Word::inside)) } else { None };
     }
     if let Some(word) = marks::word(reply) {
         return Some(word);
     }
-    if !inside && reply.status.as_u16() < 400 {
+    if reply.status.as_u16() < 400 {
         return None;
     }
     of_vendor(reply).or_else(|| of_anybody(reply))
+}
+
+/// The longest wait that is taken of a proxy's word where a site may have said it: 60 s, so that no single answer holds for an
+/// hour what serves other sites too.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// The wait that goes with a proxy's word in an answer to a request. A refused CONNECT keeps its own.
+pub(super) fn wait(hint: Option<RetryAfter>) -> Option<RetryAfter> {
+    hint.map(|hint| hint.min(RetryAfter::new(LONGEST)))
 }
 
 /// What a vendor says by phrase, body and status.
@@ -121,8 +143,8 @@ fn of_vendor(reply: &Reply<'_>) -> Option<Word> {
     let rows = vendor.map_or(&[][..], rows);
     let phrase = reply.phrase.map_or(&[][..], ReasonPhrase::as_bytes);
     reply.first(rows, phrase).or_else(|| reply.first(bodies(reply.vendor), reply.body)).or_else(|| {
-        let zyte =
-            reply.vendor == Some(Vendor::Zyte) || reply.on != On::TUNNEL && marks::is_zytes(reply.headers);
+        let heard = marks::is_heard(reply, Vendor::Zyte);
+        let zyte = reply.vendor == Some(Vendor::Zyte) || heard && marks::is_zytes(reply.headers);
         let delayed = zyte && reply.headers.contains_key(RETRY_AFTER);
         delayed.then(|| reply.first(&[services::ZYTE_DELAYED], b""))?
     })

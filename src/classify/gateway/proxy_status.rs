@@ -1,11 +1,11 @@
 //! `Proxy-Status` (RFC 9209), leniently: Bright Data writes the error as a string instead of a token, gives its own status for
 //! what it received, and begins the details with its code.
 
-use super::bright_data;
 use super::signal::Says::{Blocked, Busy, Denied, Exit, Failed, Unreachable};
-use super::signal::{On, Signal, Word, code};
+use super::signal::{Signal, Word, code};
+use super::{Reply, bright_data, marks};
+use crate::exit::Vendor;
 use crate::outcome::GatewayScope::Gateway;
-use http::HeaderMap;
 use sfv::visitor::{EntryVisitor, Ignored, InnerListVisitor, ItemVisitor, ListVisitor, ParameterVisitor};
 use sfv::{BareItemFromInput, KeyRef, Parser, StringRef};
 use std::borrow::Cow;
@@ -35,20 +35,18 @@ const ERRORS: &[Signal] = &[
 pub(super) const HEADER: &str = "proxy-status";
 
 /// What the member nearest to us says that has an error.
-pub(super) fn word(on: On, status: u16, headers: &HeaderMap) -> Option<Word> {
-    headers.get_all(HEADER).iter().rev().find_map(|line| {
+pub(super) fn word(reply: &Reply<'_>) -> Option<Word> {
+    reply.headers.get_all(HEADER).iter().rev().find_map(|line| {
         let mut last = None;
         // A line that is not well-formed says nothing (RFC 9651, 4.2).
         Parser::new(line.as_bytes()).parse_list_with_visitor(Members(&mut last)).ok()?;
         let Member { error, details } = last?;
-        let first = |rows: &[Signal], text: &[u8]| {
-            rows.iter().find(|row| row.fits(on, status, text)).map(Signal::word)
-        };
         let details = details.as_ref().map_or("", |details| details.as_str());
         let end = details.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-');
         let code = &details.as_bytes()[..end.unwrap_or(details.len())];
-        let provider = first(bright_data::CODES, code);
-        provider.or_else(|| first(ERRORS, error.as_bytes()))
+        let coded = marks::is_heard(reply, Vendor::BrightData);
+        let provider = coded.then(|| reply.first(bright_data::CODES, code)).flatten();
+        provider.or_else(|| reply.first(ERRORS, error.as_bytes()))
     })
 }
 

@@ -140,6 +140,18 @@ impl Word {
         Self { says, seen: seen(says) }
     }
 
+    /// What is left of it inside of a tunnel, where any site could have said it: nothing that reaches beyond the pair of exit
+    /// and site, and nothing on the login.
+    pub(super) const fn inside(self) -> Option<Self> {
+        let says = match self.says {
+            Says::Login(_) => return None,
+            Says::Busy(_) => Says::Busy(GatewayScope::Target),
+            Says::Exit | Says::Session => Says::Unreachable,
+            says => says,
+        };
+        Some(Self { says, ..self })
+    }
+
     pub(in crate::classify) const fn outcome(self, retry_after: Option<RetryAfter>) -> Outcome {
         match self.says {
             Says::Exit => Outcome::ProxyError { phase: Phase::Tunnel },

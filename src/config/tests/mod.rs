@@ -74,7 +74,7 @@ fn what_is_wrong_is_named_with_line_field_and_cure() {
             "3: pool[0].proxies names conf/none.txt: exit list cannot be read: ",
         ),
         ("[pol]\n", "1: config has no key `pol`; did you mean `pool`?"),
-        (&"[[pool]]\nname = 'a'\n".repeat(65), "129: pool[64] is one too many; name at most 64"),
+        (&"[[pool]]\nname = 'a'\n".repeat(65), "127: pool[63] is one too many; name at most 63"),
         (
             "[retry]\nzzzzzzzz = 1",
             "2: retry has no key `zzzzzzzz`; known are preset, max_attempts, replay_cap",

@@ -60,8 +60,12 @@ impl Inner {
     fn wrong(&self, what: &str, cure: &'static str) -> ConfigError {
         let whose = match self.row {
             Some(row) => format!("gateway `{}`", row.name),
-            None if self.ready.host.is_empty() => "gateway".to_owned(),
-            None => format!("gateway at {}", self.ready.host),
+            None => {
+                // Without the values in it.
+                let mut host = String::new();
+                self.template.host.render(&|_| None, &mut host);
+                format!("gateway at {host}")
+            }
         };
         ConfigError::new(whose, what.to_owned(), cure)
     }

@@ -169,7 +169,60 @@ fn inside_of_a_tunnel_only_who_ends_its_tls_is_believed() {
     assert!(!forged.is_own(On::TUNNEL));
     assert_eq!(forged.refused().outcome, Outcome::AuthError { reason: AuthReason::Suspended });
     let refused = Told::new(407).by(Vendor::Zyte).header("x-crawlera-error", "bad_proxy_auth");
-    assert_eq!((refused.answered(true).outcome, refused.answered(true).login_accepted), (REJECTED, false));
+    assert_eq!((refused.refused().outcome, refused.answered(true).outcome), (REJECTED, Outcome::Fatal));
+    let forbidden = Told::new(403).by(Vendor::ScraperApi).answered(true);
+    assert_eq!(forbidden.outcome, Outcome::Blocked { by: BlockedBy::Unknown });
+    // The tunnel was kept: what is said inside proves no login.
+    let failed = Told::new(502).by(Vendor::BrightData).header("x-brd-err-code", "peer_30040").answered(true);
+    assert_eq!((failed.outcome, failed.login_accepted), (Outcome::TargetUnreachable, false));
+}
+
+#[test]
+fn a_vendor_that_is_known_is_heard_by_its_own_marks_alone_where_a_site_may_speak() {
+    let marks = [
+        (Vendor::BrightData, 400, "x-brd-err-code", "client_10020"),
+        (Vendor::Webshare, 402, "x-webshare-reason", "402"),
+        (Vendor::Soax, 400, "x-soax-error", "AUTH_FAILED"),
+        (Vendor::Zyte, 403, "zyte-error", "user_suspended"),
+        (Vendor::Oxylabs, 407, "x-error-description", "traffic limit reached"),
+    ];
+    for (whose, status, name, value) in marks {
+        let (bare, told) = (Told::new(status), Told::new(status).header(name, value));
+        for (by, ..) in marks.into_iter().chain([(Vendor::IpRoyal, 0, "", ""), (Vendor::Squid, 0, "", "")]) {
+            let own = told.clone().by(by).answered(false).outcome;
+            let foreign = bare.clone().by(by).answered(false).outcome;
+            assert_eq!(own != foreign, by == whose, "{by:?} {name}: {own:?}");
+            let connect = told.clone().by(by).refused().outcome;
+            assert_eq!(connect, told.refused().outcome, "{by:?} {name}: no site sees a CONNECT");
+        }
+        assert!(told.is_own(On::PLAIN), "{name}: it names its vendor");
+    }
+    let squid = Told::new(403).header("x-squid-error", "ERR_ACCESS_DENIED 0").by(Vendor::IpRoyal);
+    assert_eq!(squid.answered(false).outcome, DENIED, "one may stand before any of them");
+    let manager = Told::new(400).header("x-brd-err-code", "policy_20050").by(Vendor::LuminatiManager);
+    assert_eq!(manager.answered(false).outcome, DENIED, "it hands on what is said to it");
+    let details = Told::new(502)
+        .by(Vendor::IpRoyal)
+        .header("proxy-status", "gw; error=dns_error; details=\"client_10020 no\"");
+    assert_eq!(details.answered(false).outcome, Outcome::TargetFailed);
+    let delayed = Told::new(503).header("zyte-request-id", "1").header("retry-after", "9");
+    assert!(delayed.is_own(On::PLAIN) && !delayed.by(Vendor::IpRoyal).is_own(On::PLAIN));
+}
+
+#[test]
+fn where_a_site_may_speak_a_wait_is_taken_for_a_minute_at_most() {
+    let wait = |told: &Evidence| told.retry_after.unwrap().wait().as_secs();
+    for (asked, taken) in [(9, 9), (60, 60), (61, 60), (3600, 60)] {
+        let told = |status| Told::new(status).header("retry-after", &asked.to_string());
+        let full = told(407);
+        assert_eq!((wait(&full.answered(false)), wait(&full.refused())), (taken, asked));
+        let busy = told(429).by(Vendor::ScraperApi).answered(true);
+        let scope = GatewayScope::Target;
+        assert_eq!(busy.outcome, Outcome::GatewayOverloaded { retry_after: busy.retry_after, scope });
+        assert_eq!(wait(&busy), taken);
+        // The site's own word keeps its wait: it rests the pair.
+        assert_eq!(wait(&told(429).answered(true)), asked);
+    }
 }
 
 #[test]

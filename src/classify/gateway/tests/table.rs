@@ -33,10 +33,27 @@ const REASONS: &[(&str, &str)] = &[
         "target",
         "unmarked, it says that this target was not reached: that of one target must not cost the exit all",
     ),
+    (
+        FORGED,
+        "inside of a tunnel any site could forge it: it reaches no further than the pair of exit and site, and says nothing of a login",
+    ),
     ("poser", "a web server that poses as a proxy: the exit's fault, and no reason to end the request"),
     ("command", "CONNECT is the one command that is sent: a proxy without it serves nobody"),
     ("kind", "the exit takes no address of this kind, another may: its way to this target, not the request"),
 ];
+
+/// The reason that is a rule itself.
+const FORGED: &str = "forged";
+
+/// What is left inside of a tunnel of what is said.
+fn inside(says: &str) -> &str {
+    match says {
+        "exit" | "session" => "unreachable",
+        busy if busy.starts_with("busy:") => "busy:target",
+        login if login.starts_with("login:") => "-",
+        says => says,
+    }
+}
 
 struct Line<'a> {
     number: usize,
@@ -225,11 +242,18 @@ impl Line<'_> {
             "{} {} {} {} {}: {} {}",
             self.number, self.provider, self.phase, self.status, self.header, self.value, self.phrase
         );
+        let ruled = ruled(self.domain, self.scope);
+        if self.phase == "mitm" {
+            let left = ruled.iter().any(|says| inside(says) == self.wanted);
+            assert!(left, "{at}: against the rule inside of a tunnel");
+        } else {
+            assert_ne!(self.why, FORGED, "{at}: no site is asked there");
+        }
         match self.why {
-            "-" => assert!(ruled(self.domain, self.scope).contains(&self.wanted), "{at}: against the rule"),
+            "-" => assert!(ruled.contains(&self.wanted), "{at}: against the rule"),
             why => {
                 assert!(REASONS.iter().any(|(key, _)| *key == why), "{at}: {why} is no reason");
-                assert!(!ruled(self.domain, self.scope).contains(&self.wanted), "{at}: {why} is not needed");
+                assert!(!ruled.contains(&self.wanted), "{at}: {why} is not needed");
             }
         }
         if let Some(failure) = self.broken() {
