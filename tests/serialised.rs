@@ -158,7 +158,7 @@ async fn an_event_is_data_too() {
         events[0],
         json!({
             "event": "lease", "lease": 0, "key": "sku-42", "origin": "shop.example", "exit": exit, "generation": 0,
-            "reason": { "name": "placed" }, "trial": false,
+            "reason": { "name": "placed" }, "trial": false, "pool": "default",
         })
     );
     let blocked = json!({ "name": "blocked", "by": "exit" });
