@@ -129,15 +129,15 @@ fn search() -> Round {
 
 fn cases() -> Vec<Case> {
     let mut cases = vec![
-        Case::new("head of a 200, 12 headers", || classify(200, None)).within(270, 0),
-        Case::new("head of a 403, 12 headers", || classify(403, None)).within(1_560, 0),
+        Case::new("head of a 200, 12 headers", || classify(200, None)).within(300, 0),
+        Case::new("head of a 403, 12 headers", || classify(403, None)).within(1_640, 0),
         Case::new("head of a 403 at a site that names it", || {
             classify(403, Some(Site::new().status(403, Outcome::Ok).status(420, Outcome::Fatal)))
         })
-        .within(1_580, 0),
+        .within(1_650, 0),
         Case::new("page of 16 KiB, searched for all marks", search).within(225_000, 0),
-        Case::new("sticky hit + report(ok), 1k keys", || sticky(1_000)).within(1_530, 0),
-        Case::new("sticky hit + report(ok), 1M keys", || sticky(1_000_000)).within(1_610, 0),
+        Case::new("sticky hit + report(ok), 1k keys", || sticky(1_000)).within(1_640, 0),
+        Case::new("sticky hit + report(ok), 1M keys", || sticky(1_000_000)).within(1_690, 0),
         Case::new("peer: governor, keyed check, 1k keys", || peer(1_000)),
         Case::new("peer: governor, keyed check, 1M keys", || peer(1_000_000)),
     ];
@@ -145,10 +145,10 @@ fn cases() -> Vec<Case> {
         for exits in EXITS {
             let name = format!("pick + report(ok), {exits} exits, {share} % usable");
             let most = match share {
-                100 => 1_830,
-                50 => 2_260,
-                5 => 3_850,
-                _ => 4_900,
+                100 => 2_010,
+                50 => 2_420,
+                5 => 4_340,
+                _ => 5_350,
             };
             let case = Case::new(name, move || pick(exits, exits * share / 100)).within(most, 0);
             cases.push(Case { gated: exits < 100_000, ..case });

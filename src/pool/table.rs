@@ -137,6 +137,8 @@ impl ExitTable {
 
     /// Finds anew which exits each named pool has, and on which terms.
     pub(super) fn muster(&mut self) {
+        // It grows by doubling, and seldom.
+        self.fixed.shrink_to_fit();
         let len = self.fixed.len();
         let mut held: Vec<Vec<(u32, u64)>> = self.named.iter().map(|_| Vec::new()).collect();
         for named in &mut self.named {
@@ -161,6 +163,7 @@ impl ExitTable {
             }
         }
         for (named, held) in self.named.iter_mut().zip(held) {
+            named.members.shrink_to_fit();
             named.ring = Ring::new(&held);
         }
         // Sessions that are held go with their gateway, on its pool's terms.

@@ -4,8 +4,9 @@
 use super::{held, word};
 use std::process::{Command, Stdio};
 
-/// Bytes of 10,000 exits without a connection, all in all.
+/// Bytes of 10,000 exits without a connection, all in all: the aim, and what the gate holds.
 const MOST_EXITS: u64 = 4_000_000;
+const GATE_EXITS: u64 = 6_500_000;
 /// Bytes of an idle connection over those of hyper's own: the aim, and what the gate holds, a little above what was measured.
 const MOST_OVER: u64 = 500;
 const GATE_OVER: u64 = 530;
@@ -15,8 +16,9 @@ pub(crate) fn tables() -> bool {
     println!("\n{:<46}{:>14}{:>14}", "exits without a connection", "bytes, 10,000", "bytes each");
     let exits = held(held::EXITS, 0, 10_000);
     row("Scheduler, EgressLayer and ExitClient", exits.map(|bytes| (bytes, bytes / 10_000)));
-    let small = exits.is_some_and(|bytes| bytes <= MOST_EXITS);
-    println!("  aim: <= {MOST_EXITS} {}", word(small));
+    let met = exits.is_some_and(|bytes| bytes <= MOST_EXITS);
+    println!("  aim: <= {MOST_EXITS} {}", word(met));
+    let small = exits.is_some_and(|bytes| bytes <= GATE_EXITS);
     for (name, what) in held::CLIENTS {
         // Of reqwest's 10,000 would take a while to count.
         row(name, each(what).map(|bytes| (bytes * 10_000, bytes)));
