@@ -26,12 +26,11 @@ use super::gate::State;
 use super::ix::{BindingIx, ExitIx, OriginIx};
 use super::pairs::Pair;
 use super::slab::Slot;
-use super::{Cost, NamedIx, Taken};
+use super::{Cost, Taken};
 use crate::draw::{Stream, draw, unit};
 use crate::outcome::{BlockedBy, Evidence, FailureDomain, Outcome, Phase, Seen};
-use crate::request::{Key, Time};
+use crate::request::Time;
 use crate::verdict::Rest;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// The rest of a pair that was asked to slow down, without saying how long.
@@ -115,10 +114,15 @@ impl Pool {
         }
         let Some(share) = share(by, &evidence.outcome) else { return false };
         record.heat.add(now, share);
-        if record.plan.is_some() && !(again && evidence.outcome.is_ok()) {
-            self.note_plan(now, by, &evidence.outcome);
+        if let Some(plan) = record.plan.as_mut().filter(|_| !(again && evidence.outcome.is_ok())) {
+            let refused = refuses_pool(&evidence.outcome);
+            if let Some(turned) = refused.and_then(|refused| plan.note(now, by.named, by.sent, refused)) {
+                let told = turned.told(&record.name, &self.exits.named);
+                self.events.push(now, told);
+                // Who found nobody may find somebody now.
+                self.moved.at(origin);
+            }
         }
-        let Some(record) = self.origins.get_mut(origin) else { return false };
         // The token may have changed since: then this says nothing about the exit in its place.
         let Some(known) = self.exits.get(exit).filter(|known| known.id() == by.exit) else { return false };
         let clear = known.gate.is_open() && !known.has_parents();
@@ -179,32 +183,6 @@ impl Pool {
             self.lose(by.binding);
             self.exits.renew(by.at.0);
         }
-    }
-
-    /// What an answer says of the pool that it came through. A refusal of the request's pattern says nothing.
-    #[cold]
-    fn note_plan(&mut self, now: Time, by: &Receipt, outcome: &Outcome) {
-        let refused = match outcome {
-            Outcome::Ok => false,
-            Outcome::Blocked { by } if *by == BlockedBy::Pattern => return,
-            Outcome::Blocked { .. } | Outcome::RateLimited { .. } => true,
-            _ => return,
-        };
-        let Some(record) = self.origins.get_mut(by.at.1) else { return };
-        let plan = record.plan.as_mut();
-        let Some(turned) = plan.and_then(|plan| plan.note(now, by.named, by.sent, refused)) else { return };
-        let name = |ix: NamedIx| Key::from(Arc::clone(&self.exits.named[ix.index()].name));
-        let (from, to, refused) = (name(turned.from), name(turned.to), turned.refused);
-        let origin = record.name.clone();
-        self.events.push(
-            now,
-            match turned.dearer {
-                true => Event::Escalated { origin, from, to, refused },
-                false => Event::CameBack { origin, from, to, refused },
-            },
-        );
-        // Who found nobody may find somebody now.
-        self.moved.at(by.at.1);
     }
 
     /// What holds a burned exit must leave it: its own binding at once, others when they come to lease.
@@ -308,6 +286,17 @@ fn share(by: &Receipt, outcome: &Outcome) -> Option<f32> {
         Outcome::RateLimited { .. } => Some(1.0),
         Outcome::Blocked { .. } => by.charged.then_some(1.0),
         Outcome::OriginError { .. } => Some(0.25),
+        _ => None,
+    }
+}
+
+/// Whether an answer is a refusal of the pool that it came through, if it says anything of that. A refusal of the request's
+/// pattern does not.
+const fn refuses_pool(outcome: &Outcome) -> Option<bool> {
+    match outcome {
+        Outcome::Ok => Some(false),
+        Outcome::Blocked { by: BlockedBy::Pattern } => None,
+        Outcome::Blocked { .. } | Outcome::RateLimited { .. } => Some(true),
         _ => None,
     }
 }

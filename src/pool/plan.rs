@@ -9,9 +9,10 @@
 //!     └──────────────────────────────── eight answers, refused seldom ─────────┘
 //! ```
 
+use super::event::Event;
 use super::heat::Heat;
 use super::named::{Among, Named, NamedIx};
-use crate::request::Time;
+use crate::request::{Key, Origin, Time};
 use crate::site::Site;
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,6 +56,19 @@ pub(super) struct Turned {
     /// The share of refusals in the pool that was judged.
     pub(super) refused: f32,
     pub(super) dearer: bool,
+}
+
+impl Turned {
+    /// What is told of it.
+    #[cold]
+    pub(super) fn told(&self, origin: &Origin, named: &[Named]) -> Event {
+        let name = |ix: NamedIx| Key::from(Arc::clone(&named[ix.index()].name));
+        let (origin, from, to) = (origin.clone(), name(self.from), name(self.to));
+        match self.dearer {
+            true => Event::Escalated { origin, from, to, refused: self.refused },
+            false => Event::CameBack { origin, from, to, refused: self.refused },
+        }
+    }
 }
 
 impl Plan {
