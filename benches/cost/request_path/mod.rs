@@ -70,7 +70,7 @@ fn cases() -> Vec<Case> {
             World::Tunnel => rounds(hyper_tunnel),
         };
         let [exit_client, egress_layer] = match world {
-            World::Forward => [(31_200, 20), (44_500, 27)],
+            World::Forward => [(31_200, 20), (45_700, 27)],
             World::Tunnel => [(36_800, 23), (50_800, 29)],
         };
         [
