@@ -11,6 +11,7 @@ mod draw;
 pub mod error;
 pub mod exit;
 mod fleet;
+mod knobs;
 #[cfg(feature = "lab")]
 pub mod lab;
 pub mod lease;

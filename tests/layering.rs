@@ -9,6 +9,7 @@ use std::path::Path;
 const MAY: &[(&str, &[&str])] = &[
     // Words.
     ("draw", &[]),
+    ("knobs", &[]),
     ("error", &["exit", "outcome", "request", "verdict"]),
     ("exit", &["error", "outcome"]),
     ("outcome", &[]),
@@ -16,10 +17,10 @@ const MAY: &[(&str, &[&str])] = &[
     ("site", &["error", "outcome"]),
     // Decisions.
     ("verdict", &["draw", "error", "outcome"]),
-    ("pool", &["draw", "error", "exit", "outcome", "request", "site", "verdict"]),
-    ("fleet", &["draw", "error", "exit", "outcome", "request", "site", "verdict", "pool"]),
+    ("pool", &["draw", "error", "exit", "knobs", "outcome", "request", "site", "verdict"]),
+    ("fleet", &["draw", "error", "exit", "knobs", "outcome", "request", "site", "verdict", "pool"]),
     // The shell.
-    ("scheduler", &["draw", "error", "exit", "outcome", "request", "site", "verdict", "fleet"]),
+    ("scheduler", &["draw", "error", "exit", "knobs", "outcome", "request", "site", "verdict", "fleet"]),
     // Layers. Siblings never name each other.
     ("body", &["error"]),
     ("classify", &["body", "error", "exit", "outcome", "request", "scheduler", "site"]),
@@ -51,6 +52,8 @@ const MAY: &[(&str, &[&str])] = &[
     ),
     // The misbehaving world: uses the crate, never the reverse.
     ("lab", &["error", "exit", "outcome"]),
+    // The same in virtual time: drives the decisions themselves.
+    ("lab/sim", &["draw", "error", "exit", "fleet", "knobs", "outcome", "request", "site", "verdict"]),
 ];
 
 /// Words may name each other in one place each; everything else must point up the table.

@@ -26,6 +26,7 @@ use line::Line;
 
 use crate::draw::{Stream, draw};
 use crate::exit::{self, Reuse, Route};
+use crate::knobs::Knobs;
 use crate::outcome::{Egress, Evidence, Outcome, Phase, WireBytes};
 use crate::pool::{BindingIx, Blocked, Choice, Entry, ExitIx, LeaseId, NoExit, OriginIx, Pool, PoolConfig};
 use crate::request::{Freshness, LeaseRequest, Origin, Time};
@@ -56,6 +57,7 @@ pub(crate) struct FleetConfig {
     /// Wall time at `Time::ZERO`, in nanoseconds since the Unix epoch: where windows begin.
     pub(crate) epoch: u64,
     pub(crate) bounds: Bounds,
+    pub(crate) knobs: Knobs,
 }
 
 /// An exit, the binding that holds it, and why it was chosen.
@@ -77,6 +79,8 @@ pub(crate) struct Fleet {
     /// Counter of the draws for retries.
     retries: u64,
     meter: multiplier::Meter,
+    #[allow(dead_code, reason = "the parts come one by one")]
+    knobs: Knobs,
 }
 
 impl Fleet {
@@ -101,6 +105,7 @@ impl Fleet {
             leases: 0,
             retries: 0,
             meter: multiplier::Meter::default(),
+            knobs: config.knobs,
         }
     }
 

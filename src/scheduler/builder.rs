@@ -5,6 +5,7 @@ use super::events::Observers;
 use crate::error::ConfigError;
 use crate::exit::{Exit, ExitId, ExitList, Gateway, Pool};
 use crate::fleet::{Bounds, Event, FleetConfig, MOST_POOLS, Member};
+use crate::knobs::Knobs;
 use crate::request::Origin;
 use crate::site::{Site, Sites};
 use crate::verdict::RetryRules;
@@ -138,6 +139,7 @@ impl Builder {
             seed: seed.unwrap_or_else(random_seed),
             epoch: 0,
             bounds,
+            knobs: Knobs::default(),
         };
         Ok(Scheduler::start(config, observers))
     }

@@ -65,16 +65,17 @@ pub(super) struct Setup {
     pub(super) seed: u64,
     pub(super) epoch: u64,
     pub(super) bounds: Bounds,
+    pub(super) knobs: Knobs,
 }
 
 impl Setup {
     pub(super) fn config(self) -> FleetConfig {
-        let Self { exits, gateways, mut pools, sites, member, rules, seed, epoch, bounds } = self;
+        let Self { exits, gateways, mut pools, sites, member, rules, seed, epoch, bounds, knobs } = self;
         if !exits.is_empty() || !gateways.is_empty() {
             let listed = exit::Pool::new("default", exits.into_iter().collect::<ExitList>());
             pools.push(gateways.into_iter().fold(listed, exit::Pool::and));
         }
-        FleetConfig { pools, sites: Arc::new(sites), member, rules, seed, epoch, bounds }
+        FleetConfig { pools, sites: Arc::new(sites), member, rules, seed, epoch, bounds, knobs }
     }
 }
 
@@ -89,6 +90,7 @@ pub(super) fn config(count: u16) -> Setup {
         seed: 7,
         epoch: 1_700_000_000_000_000_000,
         bounds: Bounds::default(),
+        knobs: Knobs::default(),
     }
 }
 
