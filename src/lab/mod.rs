@@ -97,6 +97,7 @@ mod proxy;
 mod record;
 mod reply;
 mod seen;
+pub mod sim;
 mod socks;
 mod tally;
 mod tls;

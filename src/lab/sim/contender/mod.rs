@@ -1,0 +1,60 @@
+//! Who does the work: sans-io rules that say through which exit a job goes, and what it does next.
+
+mod naive;
+mod ours;
+
+pub(super) use naive::Naive;
+pub(super) use ours::{Ours, Parts};
+
+use super::job::Job;
+use super::world::World;
+use crate::outcome::Evidence;
+use crate::request::Time;
+
+/// What a job does next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Next {
+    /// It is sent through this exit.
+    Send(u32),
+    /// It waits until then, or until it is called; its worker with it.
+    Wait(Time),
+    /// It is put aside until then, and its worker takes another.
+    Park(Time),
+    Done,
+    GiveUp(Why),
+}
+
+/// Why a job is given up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Why {
+    /// Sent as often as the rules allow.
+    Exhausted,
+    /// Its time is over.
+    Late,
+    /// The site refuses the request itself.
+    Request,
+    /// Something that the rules do not cure.
+    Fatal,
+}
+
+/// The rules of one design. The world is there for oracles; nobody else looks at it.
+pub(super) trait Contender {
+    /// A job is taken up, or taken up again after it was put aside.
+    fn begin(&mut self, now: Time, job: &Job, world: &World) -> Next;
+
+    /// The time of its wait has come, or it was called.
+    fn resume(&mut self, now: Time, job: &Job, world: &World) -> Next;
+
+    /// Its attempt has come to this.
+    fn answered(&mut self, now: Time, job: &Job, exit: u32, evidence: &Evidence, world: &World) -> Next;
+
+    /// Who may look again now, in order; until there is nobody.
+    fn called(&mut self) -> Option<u32> {
+        None
+    }
+
+    /// What it would tell an operator, in short sentences.
+    fn said(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+}

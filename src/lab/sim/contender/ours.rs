@@ -1,0 +1,230 @@
+//! This crate's fleet, driven as the scheduler and the layers drive it.
+
+use super::{Contender, Next, Why};
+use crate::draw::mix;
+use crate::exit::{ExitId, ExitList, Pool};
+use crate::fleet::{
+    Bounds, Event, Fleet, FleetConfig, Grant, Member, Refusal, Release, RetryAsk, Ticket, Turn,
+};
+use crate::knobs::Knobs;
+use crate::lab::sim::job::Job;
+use crate::lab::sim::scenario::Scenario;
+use crate::lab::sim::world::World;
+use crate::outcome::Evidence;
+use crate::request::{LeaseRequest, Origin, Time};
+use crate::verdict::{RetryRules, Verdict, Why as Stop};
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Which fleet: its rules, and which of its parts are on.
+#[derive(Clone, Debug)]
+pub(in crate::lab::sim) struct Parts {
+    pub(in crate::lab::sim) rules: RetryRules,
+    pub(in crate::lab::sim) knobs: Knobs,
+}
+
+impl Default for Parts {
+    fn default() -> Self {
+        Self { rules: RetryRules::default(), knobs: Knobs::default() }
+    }
+}
+
+pub(in crate::lab::sim) struct Ours {
+    fleet: Fleet,
+    /// Which exit of the world a lease's is.
+    exits: HashMap<ExitId, u32>,
+    origins: Vec<Origin>,
+    jobs: HashMap<u32, Held>,
+    /// Whose ticket it is.
+    waiting: HashMap<Ticket, u32>,
+    called: VecDeque<u32>,
+    /// Of the whole job, for jobs that are put aside and taken up again.
+    patience: Option<Duration>,
+}
+
+struct Held {
+    ask: LeaseRequest,
+    grant: Option<Grant>,
+    ticket: Option<Ticket>,
+    deadline: Time,
+}
+
+impl Ours {
+    pub(in crate::lab::sim) fn new(scenario: &Scenario, seed: u64, parts: Parts) -> Self {
+        let list = ExitList::parse(&scenario.list()).expect("the list is our own");
+        let exits = (0..).zip(list.clone()).map(|(at, exit)| (exit.id(), at)).collect();
+        let config = FleetConfig {
+            pools: vec![Pool::new("default", list)],
+            sites: Arc::default(),
+            member: Member { index: 0, of: 1 },
+            rules: parts.rules,
+            seed: mix(seed),
+            epoch: 0,
+            bounds: Bounds::default(),
+            knobs: parts.knobs,
+        };
+        let origins = (0..scenario.origins.len()).map(|at| Origin::from(format!("site{at}.test"))).collect();
+        Self {
+            fleet: Fleet::new(config),
+            exits,
+            origins,
+            jobs: HashMap::new(),
+            waiting: HashMap::new(),
+            called: VecDeque::new(),
+            patience: scenario.patience,
+        }
+    }
+
+    fn ask(&self, job: &Job) -> LeaseRequest {
+        let ask = LeaseRequest::per_request().origin(self.origins[job.origin as usize].clone());
+        match self.patience {
+            None => ask,
+            Some(patience) => ask.patience(patience).deadline(patience),
+        }
+    }
+
+    /// Asks for a lease, as the lease layer does.
+    fn lease(&mut self, now: Time, job: u32) -> Next {
+        let Some(held) = self.jobs.get(&job) else { return Next::GiveUp(Why::Fatal) };
+        if held.deadline <= now {
+            return self.late(now, job, None);
+        }
+        let patience = held.deadline.min(now + held.ask.patience);
+        let name = held.ask.origin.clone().expect("each job has one");
+        let turn = self.fleet.lease_or_wait(now, &held.ask, &name, patience);
+        self.serve(now);
+        self.turn(now, job, turn)
+    }
+
+    fn turn(&mut self, now: Time, job: u32, turn: Turn) -> Next {
+        let Some(held) = self.jobs.get_mut(&job) else { return Next::GiveUp(Why::Fatal) };
+        match turn {
+            Turn::Granted(grant) => {
+                let exit = self.exits.get(&grant.receipt.exit).copied().unwrap_or_default();
+                held.grant = Some(grant);
+                if let Some(ticket) = held.ticket.take() {
+                    self.waiting.remove(&ticket);
+                }
+                Next::Send(exit)
+            }
+            Turn::Wait { ticket } => {
+                held.ticket = Some(ticket);
+                self.waiting.insert(ticket, job);
+                let until = self.fleet.wait(now, ticket);
+                self.serve(now);
+                match until {
+                    Some(until) => Next::Wait(until),
+                    None => self.claim(now, job, ticket),
+                }
+            }
+            Turn::Refused(refusal) => {
+                if let Some(ticket) = held.ticket.take() {
+                    self.waiting.remove(&ticket);
+                }
+                self.late(now, job, retry_at(&refusal))
+            }
+        }
+    }
+
+    fn claim(&mut self, now: Time, job: u32, ticket: Ticket) -> Next {
+        let turn = self.fleet.claim(now, ticket);
+        self.serve(now);
+        self.turn(now, job, turn)
+    }
+
+    /// What cannot be done in time is put aside, as a caller would who is told when to come back.
+    fn late(&mut self, now: Time, job: u32, retry_at: Option<Time>) -> Next {
+        self.jobs.remove(&job);
+        match (retry_at, self.patience) {
+            (Some(at), None) => Next::Park(at.max(now + Duration::from_millis(1))),
+            (None, None) => Next::Park(now + Duration::from_secs(1)),
+            (_, Some(_)) => Next::GiveUp(Why::Late),
+        }
+    }
+
+    /// Runs the line, and notes who was called.
+    fn serve(&mut self, now: Time) {
+        self.fleet.serve(now);
+        while let Some(ticket) = self.fleet.poll_wake() {
+            self.called.extend(self.waiting.get(&ticket));
+        }
+    }
+
+    fn stopped(&mut self, now: Time, job: u32, why: Stop, retry_at: Time) -> Next {
+        match why {
+            Stop::NoUsableExit | Stop::Deadline => self.late(now, job, Some(retry_at)),
+            _ => {
+                self.jobs.remove(&job);
+                Next::GiveUp(Why::Exhausted)
+            }
+        }
+    }
+}
+
+fn retry_at(refusal: &Refusal) -> Option<Time> {
+    refusal.facts().1
+}
+
+impl Contender for Ours {
+    fn begin(&mut self, now: Time, job: &Job, _: &World) -> Next {
+        let mut ask = self.ask(job);
+        let deadline = *ask.trail.deadline.get_or_insert(now + ask.deadline);
+        self.jobs.insert(job.id, Held { ask, grant: None, ticket: None, deadline });
+        self.lease(now, job.id)
+    }
+
+    fn resume(&mut self, now: Time, job: &Job, _: &World) -> Next {
+        match self.jobs.get(&job.id).and_then(|held| held.ticket) {
+            None => self.lease(now, job.id),
+            Some(ticket) => {
+                let until = self.fleet.wait(now, ticket);
+                self.serve(now);
+                match until {
+                    Some(until) => Next::Wait(until),
+                    None => self.claim(now, job.id, ticket),
+                }
+            }
+        }
+    }
+
+    fn answered(&mut self, now: Time, job: &Job, _: u32, evidence: &Evidence, _: &World) -> Next {
+        let Some(held) = self.jobs.get_mut(&job.id) else { return Next::GiveUp(Why::Fatal) };
+        let Some(grant) = held.grant.take() else { return Next::GiveUp(Why::Fatal) };
+        let receipt = grant.receipt;
+        self.fleet.report(now, &receipt, evidence, None);
+        self.fleet.serve(now);
+        if evidence.outcome.is_ok() {
+            self.fleet.release(&receipt, Release::Done, Some(evidence));
+            self.serve(now);
+            self.jobs.remove(&job.id);
+            return Next::Done;
+        }
+        held.ask.trail.record(receipt.exit, evidence, receipt.charged);
+        let (ask, deadline) = (&held.ask, held.deadline);
+        let ask =
+            RetryAsk { receipt, evidence: *evidence, ask, repeatable: true, replayable: true, deadline };
+        let verdict = self.fleet.retry(now, &ask);
+        let soonest = if matches!(verdict, Verdict::Stop(_)) { self.fleet.soonest(now, &ask) } else { now };
+        self.fleet.release(&receipt, Release::Done, Some(evidence));
+        self.serve(now);
+        match verdict {
+            Verdict::Stop(why) => self.stopped(now, job.id, why, soonest),
+            Verdict::Retry { delay, .. } => Next::Wait(now + delay),
+        }
+    }
+
+    fn called(&mut self) -> Option<u32> {
+        self.called.pop_front()
+    }
+
+    fn said(&mut self) -> Vec<String> {
+        let told = |event: &Event| !matches!(event, Event::Lease { .. } | Event::Report { .. });
+        let events = self.fleet.events().take();
+        events
+            .into_iter()
+            .filter(|(_, event)| told(event))
+            .map(|(at, event)| format!("{at:?} {event:?}"))
+            .collect()
+    }
+}

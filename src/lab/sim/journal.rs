@@ -1,0 +1,69 @@
+//! The log of decisions: what was decided when, for whom. Its hash tells whether two runs decided alike.
+
+use crate::request::Time;
+use sha2::{Digest, Sha256};
+
+/// One decision.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Entry {
+    pub(super) at: Time,
+    pub(super) job: u32,
+    pub(super) what: What,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum What {
+    /// Through this exit.
+    Send(u32),
+    /// It stands in line, or waits, until called or until then.
+    Wait,
+    /// It is put aside until then.
+    Park(Time),
+    Done,
+    GiveUp,
+}
+
+impl Entry {
+    fn bytes(self) -> [u8; 24] {
+        let (kind, value) = match self.what {
+            What::Send(exit) => (0_u32, u64::from(exit)),
+            What::Wait => (1, 0),
+            What::Park(at) => (2, at.as_nanos()),
+            What::Done => (3, 0),
+            What::GiveUp => (4, 0),
+        };
+        let mut bytes = [0; 24];
+        bytes[..8].copy_from_slice(&self.at.as_nanos().to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.job.to_le_bytes());
+        bytes[12..16].copy_from_slice(&kind.to_le_bytes());
+        bytes[16..].copy_from_slice(&value.to_le_bytes());
+        bytes
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Journal {
+    hash: Sha256,
+    entries: u64,
+    /// All of them, if they are wanted.
+    pub(super) kept: Option<Vec<Entry>>,
+}
+
+impl Journal {
+    pub(super) fn note(&mut self, entry: Entry) {
+        self.hash.update(entry.bytes());
+        self.entries += 1;
+        if let Some(kept) = &mut self.kept {
+            kept.push(entry);
+        }
+    }
+
+    pub(super) const fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    /// In hexadecimal digits.
+    pub(super) fn digest(&self) -> String {
+        self.hash.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
