@@ -9,11 +9,19 @@ pub(crate) struct Knobs {
     pub(crate) hold: Option<Hold>,
     pub(crate) lane: Option<Lane>,
     pub(crate) governor: Option<Governor>,
+    pub(crate) spacing: Option<Spacing>,
+    pub(crate) suspicion: Option<Suspicion>,
 }
 
 impl Default for Knobs {
     fn default() -> Self {
-        Self { hold: Some(Hold::default()), lane: Some(Lane::default()), governor: Some(Governor::default()) }
+        Self {
+            hold: Some(Hold::default()),
+            lane: Some(Lane::default()),
+            governor: Some(Governor::default()),
+            spacing: Some(Spacing::default()),
+            suspicion: Some(Suspicion::default()),
+        }
     }
 }
 
@@ -72,5 +80,55 @@ impl Default for Governor {
     /// 1.25, well before the alarm at 1.5; 0.7 as AWS's adaptive mode cuts.
     fn default() -> Self {
         Self { act: 1.25, grow: 1.2, cut: 0.7, least: 4 }
+    }
+}
+
+/// How far apart an origin wants the uses of one exit, learned from its 429s.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Spacing {
+    /// The share of limited attempts that is surely too much.
+    pub(crate) most: f64,
+    /// The share below which the gap may become shorter, once in a tick.
+    pub(crate) few: f64,
+    pub(crate) tick: Duration,
+    /// What the gap is multiplied by: until it was too long once, and from then on; and when it becomes shorter.
+    pub(crate) at_first: f32,
+    pub(crate) longer: f32,
+    pub(crate) shorter: f32,
+    /// In seconds.
+    pub(crate) least: f32,
+    pub(crate) longest: f32,
+}
+
+impl Default for Spacing {
+    fn default() -> Self {
+        Self {
+            most: 0.03,
+            few: 0.02,
+            tick: Duration::from_secs(5),
+            at_first: 1.5,
+            longer: 1.15,
+            shorter: 0.95,
+            least: 0.25,
+            longest: 60.0,
+        }
+    }
+}
+
+/// What one block means is learned from the trials that follow: where most pass, blocks are noise, and a pair that was good
+/// until then is tried again soon.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Suspicion {
+    /// The shortest rest.
+    pub(crate) least: Duration,
+    /// So many successes since the last block make a pair that was good until then.
+    pub(crate) calm: u8,
+    /// Trials that count: older ones go.
+    pub(crate) most: f32,
+}
+
+impl Default for Suspicion {
+    fn default() -> Self {
+        Self { least: Duration::from_secs(1), calm: 10, most: 32.0 }
     }
 }

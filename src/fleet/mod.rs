@@ -94,6 +94,7 @@ impl Fleet {
                 epoch: config.epoch,
                 bounds: config.bounds,
                 rest: config.rules.rest(),
+                knobs: config.knobs,
             }),
             rules: config.rules,
             out: 0,

@@ -114,6 +114,12 @@ impl Pool {
         }
         let Some(share) = share(by, &evidence.outcome) else { return false };
         record.heat.add(now, share);
+        let limited = matches!(evidence.outcome, Outcome::RateLimited { .. });
+        if limited || !record.gap.is_none() {
+            if let Some(rules) = &self.knobs.spacing {
+                record.gap.count(now, by.sent, limited, rules);
+            }
+        }
         if let Some(plan) = record.plan.as_mut().filter(|_| !(again && evidence.outcome.is_ok())) {
             let refused = refuses_pool(&evidence.outcome);
             if let Some(turned) = refused.and_then(|refused| plan.note(now, by.named, by.sent, refused)) {
@@ -147,16 +153,21 @@ impl Pool {
                 None => self.uncooled += 1,
             }
         } else if let Some(slot) = self.pairs.find(exit, origin) {
-            self.with_pair(slot, |pair| {
+            let cleared = self.with_pair(slot, |pair| {
                 pair.heat.add(now, share);
                 // One attempt passes one trial, however often it is said.
                 if evidence.outcome.is_ok() && !again {
                     pair.success(now);
                     if !pair.gate.is_stale(by.sent) {
                         pair.gate.pass(by.id, pair.trials_needed(now));
+                        return std::mem::take(&mut pair.suspect);
                     }
                 }
+                false
             });
+            if cleared == Some(true) {
+                self.settle(origin, false);
+            }
         }
         settled
     }
@@ -171,10 +182,17 @@ impl Pool {
     ) {
         let (rest, seed, entity) = (self.rest, self.seed ^ hash, by.exit.as_u64());
         let last = self.is_last(by.at.0, Some(by.at.1));
-        let burned = self.with_pair(slot, |pair| {
+        let doubts = self.doubts(by.at.1);
+        let refused = self.with_pair(slot, |pair| {
             pair.heat.add(now, share);
-            refuse(pair, now, by, evidence, (rest, seed, entity), last)
+            let suspected = pair.suspect;
+            let burned = refuse(pair, now, by, evidence, (rest, seed, entity), (last, doubts));
+            (burned, suspected && !pair.suspect)
         });
+        let (burned, proven) = (refused.map(|refused| refused.0), refused.is_some_and(|refused| refused.1));
+        if proven {
+            self.settle(by.at.1, true);
+        }
         if self.events.is_told_all() {
             let state = self.pairs.get_mut(slot).map(|pair| pair.gate.state());
             self.tell_rest(now, by, Some(by.at.1), state);
@@ -182,6 +200,21 @@ impl Pool {
         if burned == Some(true) {
             self.lose(by.binding);
             self.exits.renew(by.at.0);
+        }
+    }
+
+    /// How a block of a pair that was good until then is to be taken: how many successes make it good, and the rest of it.
+    fn doubts(&self, origin: OriginIx) -> Option<(u8, Duration)> {
+        let rules = self.knobs.suspicion.filter(|_| self.rest.doubles)?;
+        let proof = &self.origins.get(origin)?.proof;
+        Some((rules.calm, proof.rest(self.rest.first, &rules)))
+    }
+
+    /// A trial has shown what a block meant.
+    #[cold]
+    fn settle(&mut self, origin: OriginIx, ban: bool) {
+        if let (Some(rules), Some(record)) = (self.knobs.suspicion, self.origins.get_mut(origin)) {
+            record.proof.settle(ban, &rules);
         }
     }
 
@@ -308,7 +341,7 @@ fn refuse(
     by: &Receipt,
     evidence: &Evidence,
     (burned, seed, entity): (Rest, u64, u64),
-    last: bool,
+    (last, doubts): (bool, Option<(u8, Duration)>),
 ) -> bool {
     let hint = evidence.retry_after.map_or(Duration::ZERO, |hint| hint.wait().min(HINT_CAP));
     // Another address would be refused as well: the site is asked less, and no exit burned.
@@ -325,9 +358,21 @@ fn refuse(
         return blocked && !pair.paced;
     }
     let trial = matches!(pair.gate.state(), State::Trial { .. });
-    let strikes = if blocked || trial { pair.strike(now) } else { pair.strikes_now(now) };
+    // A pair that was good until then is but suspected.
+    let suspected = doubts.filter(|(calm, _)| blocked && !trial && pair.doubt(*calm));
+    if blocked && suspected.is_none() {
+        pair.suspect = false;
+    }
+    let strikes = match suspected {
+        None if blocked || trial => pair.strike(now),
+        _ => pair.strikes_now(now),
+    };
     let rest = match blocked {
-        true if burned.doubles => Pair::rest(strikes, burned.first),
+        true if burned.doubles => match suspected {
+            // What it was suspected of before is not over.
+            Some((_, rest)) => Pair::rest(strikes + 1.0, rest),
+            None => Pair::rest(strikes + f32::from(u8::from(doubts.is_some() && trial)), burned.first),
+        },
         true => burned.first,
         false if trial => Pair::rest(strikes + 1.0, LIMITED),
         // However often it was blocked: on top of a hint, or of the lack of one, an exponent idles a fleet.

@@ -42,8 +42,10 @@ impl Pool {
                 (entry.trial, entry.paced) = (true, paced);
             }
         }
-        if spacing > 0 {
-            self.space(now, exit, origin, spacing);
+        let gap = self.origins.get(origin).map_or(0.0, |record| record.gap.seconds());
+        if spacing > 0 || gap > 0.0 {
+            let gap = Duration::from_secs_f32(gap).max(Duration::from_millis(spacing.into()));
+            self.space(now, exit, origin, gap);
         }
         if let Some(record) = self.origins.get_mut(origin) {
             record.in_flight += 1;
@@ -55,10 +57,10 @@ impl Pool {
 
     /// Leaves the pair alone for a moment: its pool's terms say so. What rests or is on trial is left alone as it is.
     #[cold]
-    pub(super) fn space(&mut self, now: Time, exit: ExitIx, origin: OriginIx, milliseconds: u32) {
+    pub(super) fn space(&mut self, now: Time, exit: ExitIx, origin: OriginIx, gap: Duration) {
         let (origins, exits) = (&self.origins, &self.exits);
         let gone = |exit, origin| origins.get(origin).is_none() || exits.get(exit).is_none();
-        let until = now + Duration::from_millis(milliseconds.into());
+        let until = now + gap;
         match self.pairs.make(now, exit, origin, gone) {
             Some(slot) => drop(self.with_pair(slot, |pair| pair.gate.space(until))),
             None => self.uncooled += 1,

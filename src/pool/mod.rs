@@ -13,6 +13,7 @@ mod draws;
 mod enter;
 mod event;
 mod exits;
+mod gap;
 mod gate;
 mod heat;
 mod install;
@@ -25,6 +26,7 @@ mod pairs;
 mod parents;
 mod plan;
 mod promise;
+mod proof;
 mod reason;
 mod receipt;
 mod rests;
@@ -72,6 +74,7 @@ use crate::draw::mix;
 #[cfg(test)]
 use crate::exit::ExitId;
 use crate::exit::{self, Reuse, Route};
+use crate::knobs::Knobs;
 use crate::outcome::{Egress, WireBytes};
 use crate::request::{Key, Origin, Time};
 use crate::site::Sites;
@@ -92,6 +95,7 @@ pub(crate) struct Pool {
     epoch: u64,
     /// How long a burned pair rests.
     rest: Rest,
+    knobs: Knobs,
     exits: ExitTable,
     /// What holds at single origins.
     sites: Arc<Sites>,
@@ -148,16 +152,18 @@ pub(crate) struct PoolConfig {
     pub(crate) epoch: u64,
     pub(crate) bounds: Bounds,
     pub(crate) rest: Rest,
+    pub(crate) knobs: Knobs,
 }
 
 impl Pool {
     pub(crate) fn new(config: PoolConfig) -> Self {
-        let PoolConfig { pools, sites, seed, member, epoch, bounds, rest } = config;
+        let PoolConfig { pools, sites, seed, member, epoch, bounds, rest, knobs } = config;
         let mut pool = Self {
             seed,
             member: mix(u64::from(member.index)),
             epoch,
             rest,
+            knobs,
             exits: ExitTable::new(seed, member, bounds.minted),
             sites: Arc::default(),
             down: Bits::default(),

@@ -1,9 +1,11 @@
 //! The origins that are known, by name.
 
 use super::bits::Bits;
+use super::gap::Gap;
 use super::heat::Heat;
 use super::ix::{ExitIx, GatewayIx, OriginIx, SpreadIx};
 use super::plan::Plan;
+use super::proof::Proof;
 use super::slab::Slab;
 use crate::draw;
 use crate::outcome::{OutcomeCounts, WireBytes};
@@ -44,6 +46,10 @@ pub(crate) struct OriginRecord {
     pub(super) planned: bool,
     /// Where its blocks are counted by exit, if it has had some lately.
     pub(super) spread: Option<SpreadIx>,
+    /// What its blocks have proven to be.
+    pub(super) proof: Proof,
+    /// How far apart it wants the uses of one exit.
+    pub(super) gap: Gap,
     /// Exits whose pair admits nobody.
     pub(super) benched: Bits,
     /// When each resting pair's rest is over.
@@ -131,6 +137,8 @@ impl Origins {
             plan: None,
             planned: false,
             spread: None,
+            proof: Proof::default(),
+            gap: Gap::default(),
             benched: Bits::default(),
             resting: BTreeSet::new(),
             in_flight: 0,

@@ -31,6 +31,10 @@ pub(crate) struct Pair {
     strikes: f32,
     struck: Time,
     run: u8,
+    /// Successes since the last block, as far as they matter; a pair that was never blocked had enough.
+    calm: u8,
+    /// It was blocked though it was good until then, and no trial has shown yet what that means.
+    pub(super) suspect: bool,
 }
 
 impl Pair {
@@ -42,6 +46,13 @@ impl Pair {
     pub(super) fn strike(&mut self, now: Time) -> f32 {
         (self.strikes, self.struck, self.run) = (self.strikes(now) + 1.0, now, 0);
         self.strikes
+    }
+
+    /// A block. Says whether the pair was good until then.
+    pub(super) fn doubt(&mut self, calm: u8) -> bool {
+        let good = self.calm >= calm;
+        (self.calm, self.suspect) = (0, good);
+        good
     }
 
     pub(super) fn strikes_now(&self, now: Time) -> f32 {
@@ -57,6 +68,7 @@ impl Pair {
 
     pub(super) fn success(&mut self, now: Time) {
         self.run += 1;
+        self.calm = self.calm.saturating_add(1);
         if self.run == FORGIVEN_AFTER {
             (self.strikes, self.struck, self.run) = ((self.strikes(now) - 1.0).max(0.0), now, 0);
         }
@@ -130,6 +142,8 @@ impl Pairs {
             strikes: 0.0,
             struck: Time::ZERO,
             run: 0,
+            calm: u8::MAX,
+            suspect: false,
         })?;
         self.by_place.insert((exit, origin), slot);
         Some(slot)
