@@ -91,9 +91,12 @@ pub(crate) struct Spacing {
     /// The share below which the gap may become shorter, once in a tick.
     pub(crate) few: f64,
     pub(crate) tick: Duration,
-    /// What the gap is multiplied by: until it was too long once, and from then on; and when it becomes shorter.
-    pub(crate) at_first: f32,
+    /// Attempts are counted for so long before they lengthen it; of what is served, half of the count is lost in so long.
+    pub(crate) watch: Duration,
+    pub(crate) half_life: Duration,
+    /// What the gap is multiplied by: at least and at most when it becomes longer, and when it becomes shorter.
     pub(crate) longer: f32,
+    pub(crate) at_once: f32,
     pub(crate) shorter: f32,
     /// In seconds.
     pub(crate) least: f32,
@@ -106,8 +109,10 @@ impl Default for Spacing {
             most: 0.03,
             few: 0.02,
             tick: Duration::from_secs(5),
-            at_first: 1.5,
-            longer: 1.15,
+            watch: Duration::from_secs(1),
+            half_life: Duration::from_secs(4),
+            longer: 1.05,
+            at_once: 1.5,
             shorter: 0.95,
             least: 0.25,
             longest: 60.0,

@@ -115,11 +115,10 @@ impl Pool {
         let Some(share) = share(by, &evidence.outcome) else { return false };
         record.heat.add(now, share);
         let limited = matches!(evidence.outcome, Outcome::RateLimited { .. });
-        if limited || !record.gap.is_none() {
-            if let Some(rules) = &self.knobs.spacing {
-                record.gap.count(now, by.sent, limited, rules);
-            }
+        if limited || record.gap.is_watched() {
+            self.learn_gap(now, by, limited);
         }
+        let Some(record) = self.origins.get_mut(origin) else { return false };
         if let Some(plan) = record.plan.as_mut().filter(|_| !(again && evidence.outcome.is_ok())) {
             let refused = refuses_pool(&evidence.outcome);
             if let Some(turned) = refused.and_then(|refused| plan.note(now, by.named, by.sent, refused)) {
@@ -201,6 +200,20 @@ impl Pool {
             self.lose(by.binding);
             self.exits.renew(by.at.0);
         }
+    }
+
+    /// Behind a gateway that rotates by itself nobody knows which exit it was.
+    #[cold]
+    fn learn_gap(&mut self, now: Time, by: &Receipt, limited: bool) {
+        let Some(rules) = &self.knobs.spacing else { return };
+        let rotates = |known: &ExitRecord| matches!(known.source, Source::Rotating { .. });
+        let Some(record) = self.origins.get_mut(by.at.1) else { return };
+        if self.exits.get(by.at.0).is_some_and(rotates) {
+            return;
+        }
+        let all = self.exits.places() + self.exits.minted.len();
+        let exits = all.saturating_sub(self.down.len() as usize + record.resting.len()).max(1);
+        record.gap.count(now, by.sent, limited, exits, rules);
     }
 
     /// How a block of a pair that was good until then is to be taken: how many successes make it good, and the rest of it.

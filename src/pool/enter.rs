@@ -2,6 +2,7 @@
 
 use super::Entry;
 use super::Pool;
+use super::exits::Source;
 use super::ix::{ExitIx, OriginIx};
 use super::receipt::{LeaseId, Receipt};
 use super::slab::Slot;
@@ -26,6 +27,7 @@ impl Pool {
         self.in_use += u32::from(record.in_flight == 1);
         let (route, parents) = (record.exit.route().clone(), record.parents);
         let (rested, named, spacing) = (!record.gate.is_open(), record.named, record.spacing);
+        let source = record.source;
         let full = record.in_flight >= record.most;
         self.exits.named[named.index()].leases += 1;
         if let (true, Some(index)) = (full, exit.index()) {
@@ -42,7 +44,8 @@ impl Pool {
                 (entry.trial, entry.paced) = (true, paced);
             }
         }
-        let gap = self.origins.get(origin).map_or(0.0, |record| record.gap.seconds());
+        let rotates = matches!(source, Source::Rotating { .. });
+        let gap = self.origins.get(origin).filter(|_| !rotates).map_or(0.0, |record| record.gap.seconds());
         if spacing > 0 || gap > 0.0 {
             let gap = Duration::from_secs_f32(gap).max(Duration::from_millis(spacing.into()));
             self.space(now, exit, origin, gap);

@@ -1,12 +1,15 @@
 //! How far apart an origin wants the uses of one exit: learned from its 429s, and shared by all its exits, since a limit on an
 //! address is the site's policy and not the exit's.
 //!
-//! The gap is lengthened as soon as more attempts are limited than may be, surely (by Wilson's lower bound, so that two in a
-//! row of a small pool count, and one stray of a busy one does not), and shortened little by little while hardly any are.
-//! What was sent before the last change says nothing about it: a burst of 429s lengthens the gap once.
+//! While more attempts are limited than may be, surely (by Wilson's lower bound, so that two in a row of a small pool count, and
+//! one stray of a busy one does not), what the origin serves is all that it serves: so many exits over that rate is the gap. As
+//! long as unused allowance is there it serves more than that, so the gap comes from below and does not overshoot. While hardly
+//! any attempt is limited it is shortened little by little. What was sent before the last change says nothing about it: a burst
+//! of 429s counts once.
 
 use crate::knobs::Spacing;
 use crate::request::Time;
+use std::time::Duration;
 
 /// One-sided 95 %.
 const Z: f64 = 1.64;
@@ -15,48 +18,81 @@ const Z: f64 = 1.64;
 pub(super) struct Gap {
     /// In seconds; 0 while nothing speaks for one.
     seconds: f32,
-    /// When it was changed last.
+    /// When it was changed last, and the attempts since then, with those of them that were limited.
     changed: Time,
-    /// Attempts since, and how many of them were limited.
     attempts: u32,
     limited: u32,
-    /// It was too long once, so that it is about right.
-    met: bool,
+    served: Served,
+}
+
+/// How much the origin serves, lately: a count that halves.
+#[derive(Clone, Copy, Debug, Default)]
+struct Served {
+    count: f32,
+    at: Time,
+    /// Since when it is counted; zero while it is not.
+    since: Time,
+}
+
+impl Served {
+    fn add(&mut self, now: Time, served: bool, half_life: Duration) {
+        let kept = libm::exp2f(-now.since(self.at).as_secs_f32() / half_life.as_secs_f32());
+        (self.count, self.at) = (self.count * kept + f32::from(u8::from(served)), now);
+    }
+
+    /// A second; right also before the first half-life is over.
+    fn rate(&self, now: Time, half_life: Duration) -> f32 {
+        let lives = now.since(self.since).as_secs_f32() / half_life.as_secs_f32();
+        let seconds = half_life.as_secs_f32() / std::f32::consts::LN_2 * (1.0 - libm::exp2f(-lives));
+        self.count / seconds.max(0.1)
+    }
 }
 
 impl Gap {
-    pub(super) const fn is_none(&self) -> bool {
-        self.seconds == 0.0
+    /// Whether attempts are counted.
+    pub(super) fn is_watched(&self) -> bool {
+        self.served.since > Time::ZERO
     }
 
     pub(super) const fn seconds(&self) -> f32 {
         self.seconds
     }
 
-    /// One answer of the origin to an attempt that was sent then.
-    pub(super) fn count(&mut self, now: Time, sent: Time, limited: bool, rules: &Spacing) {
+    /// One answer of the origin to an attempt that was sent then; `exits` may serve it.
+    pub(super) fn count(&mut self, now: Time, sent: Time, limited: bool, exits: usize, rules: &Spacing) {
+        if !self.is_watched() {
+            self.served = Served { count: 0.0, at: now, since: now };
+            return self.set(now, 0.0);
+        }
+        self.served.add(now, !limited, rules.half_life);
         if sent < self.changed {
             return;
         }
         self.attempts = self.attempts.saturating_add(1);
         self.limited += u32::from(limited);
         let share = f64::from(self.limited) / f64::from(self.attempts);
-        if limited && wilson_lower(share, f64::from(self.attempts)) > rules.most {
-            let factor = if self.met { rules.longer } else { rules.at_first };
-            self.set(now, (self.seconds * factor).clamp(rules.least, rules.longest));
-        } else if now.since(self.changed) >= rules.tick && self.seconds > 0.0 {
-            if share < rules.few {
-                self.met = true;
-                let shorter = self.seconds * rules.shorter;
-                self.set(now, if shorter < rules.least { 0.0 } else { shorter });
+        let watched = now.since(self.served.since) >= rules.watch;
+        if limited && watched && wilson_lower(share, f64::from(self.attempts)) > rules.most {
+            self.set(now, self.longer(now, exits, rules));
+        } else if now.since(self.changed) >= rules.tick {
+            let shorter = if share < rules.few { self.seconds * rules.shorter } else { self.seconds };
+            if shorter < rules.least {
+                *self = Self::default();
             } else {
-                self.set(now, self.seconds);
+                self.set(now, shorter);
             }
         }
     }
 
+    #[allow(clippy::cast_precision_loss, reason = "as many exits as there may be")]
+    fn longer(&self, now: Time, exits: usize, rules: &Spacing) -> f32 {
+        let least = (self.seconds * rules.longer).max(rules.least);
+        let all = exits as f32 / self.served.rate(now, rules.half_life).max(0.01);
+        all.clamp(least, least.max(self.seconds * rules.at_once)).min(rules.longest)
+    }
+
     fn set(&mut self, now: Time, seconds: f32) {
-        *self = Self { seconds, changed: now, attempts: 0, limited: 0, met: self.met && seconds > 0.0 };
+        (self.seconds, self.changed, self.attempts, self.limited) = (seconds, now, 0, 0);
     }
 }
 
