@@ -22,6 +22,7 @@ mod pools;
 mod reload;
 mod replay;
 mod retries;
+mod room;
 
 use super::*;
 use crate::exit::{Exit, ExitId, ExitList, Gateway};
