@@ -95,6 +95,7 @@ impl Fleet {
                 epoch: config.epoch,
                 bounds: config.bounds,
                 rest: config.rules.rest(),
+                hold: config.knobs.hold,
             }),
             rules: config.rules,
             out: 0,
