@@ -74,6 +74,7 @@ impl Snapshot {
             wire: facts.wire,
             heat: facts.heat,
             benched: facts.benched,
+            held: facts.held,
             spread: facts.spread,
             pool: facts.pool,
         };
@@ -165,6 +166,10 @@ pub struct ExitCounts {
 pub struct RefusalCounts {
     /// No exit was usable.
     pub no_usable_exit: u64,
+    /// The site failed everybody, and was left alone.
+    pub origin_held: u64,
+    /// The site bore no more requests at once.
+    pub origin_full: u64,
     /// A bound was met.
     pub busy: u64,
     /// Every login was stopped.
@@ -211,6 +216,8 @@ pub struct OriginSnapshot {
     pub heat: f32,
     /// Exits that rest at this origin, or are on trial there.
     pub benched: u32,
+    /// For how long it is left alone still, since it fails everybody: no time at all while one request tries it.
+    pub held: Option<Duration>,
     /// How its blocks spread over exits; `None` if nothing was blocked within the last 30 to 60 s, or more than 256 origins
     /// are blocked at once, or it was through gateways that rotate by themselves alone, where nobody knows the exit.
     pub spread: Option<BlockedSpread>,

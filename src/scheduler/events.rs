@@ -117,6 +117,17 @@ fn trace(event: &Event) {
             ?rest,
             "a gateway is overloaded or unreachable, and left alone for a moment"
         ),
+        Event::OriginHeld { origin, rest, exits, status } => tracing::warn!(
+            target: "tower_egress",
+            %origin,
+            ?rest,
+            exits,
+            status,
+            "a site fails through every exit, and is left alone for a while"
+        ),
+        Event::OriginReleased { origin } => {
+            tracing::info!(target: "tower_egress", %origin, "a site that was left alone serves again");
+        }
         Event::AsksTooHard { multiplier, origin } => tracing::warn!(
             target: "tower_egress",
             multiplier = multiplier.value,

@@ -180,6 +180,9 @@ fn live(dice: &mut Dice) -> World {
             3 | 4 if !out.is_empty() => {
                 let grant = &out[dice.roll(out.len())];
                 let evidence = evidence(dice);
+                // Sites are down for a while: long enough to be held.
+                let down = Outcome::OriginError { status: http::StatusCode::BAD_GATEWAY };
+                let evidence = if step / 100 % 4 == 0 && dice.roll(8) > 0 { down.into() } else { evidence };
                 world.report(&grant.clone(), evidence);
             }
             5 if !out.is_empty() => {
@@ -209,6 +212,18 @@ fn live(dice: &mut Dice) -> World {
                 }
                 6 if !gateways.is_empty() => {
                     world.fleet.set_gateway(world.now, &gateways[dice.roll(gateways.len())]);
+                }
+                9..=14 => {
+                    let name = Origin::new(&format!("{}.test", dice.roll(7)));
+                    if let Some(origin) = world.fleet.pool.origin(world.now, &name) {
+                        let limit = dice.of(&[None, Some(1), Some(2), Some(30)]);
+                        world.fleet.pool.set_limit(origin, limit);
+                    }
+                }
+                15 | 16 => {
+                    let name = Origin::new(&format!("{}.test", dice.roll(7)));
+                    let until = world.now + dice.of(&[secs(1), secs(30)]);
+                    world.fleet.pool.shut_for_test(world.now, &name, until);
                 }
                 _ => {}
             },
