@@ -144,6 +144,10 @@ impl Origins {
         Some(ix)
     }
 
+    pub(super) fn find(&self, name: &Origin) -> Option<OriginIx> {
+        self.by_name.get(name).copied()
+    }
+
     pub(crate) fn get(&self, ix: OriginIx) -> Option<&OriginRecord> {
         self.slab.get(ix.0)
     }
