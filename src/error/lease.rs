@@ -65,6 +65,17 @@ impl fmt::Display for UnusableCounts {
     }
 }
 
+/// What keeps requests from a site as a whole, whatever the exit.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
+#[non_exhaustive]
+pub enum HeldBy {
+    /// It fails everybody, and is left alone for a while; then one request tries it.
+    Failures,
+    /// As many requests are there as it bears now.
+    Limit,
+}
+
 /// Why no lease was given. Each says its cure; [`next`](Self::next) says it to a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -79,6 +90,18 @@ pub enum LeaseError {
         retry_in: Duration,
         /// Why each exit could not.
         counts: UnusableCounts,
+    },
+    /// The site as a whole is left alone for a while, or bears no more requests at once now. No exit is at fault, and more of
+    /// them would not help.
+    OriginHeld {
+        /// The site.
+        origin: Origin,
+        /// When to ask again, by tokio's clock (which tests can pause).
+        retry_at: Instant,
+        /// How long that was away when the lease was refused.
+        retry_in: Duration,
+        /// What keeps requests from it.
+        why: HeldBy,
     },
     /// As many leases are out, as many requests wait or as many origins are known and busy as the scheduler was built for:
     /// see [`Bounds`](crate::scheduler::Bounds).
@@ -118,7 +141,9 @@ impl LeaseError {
     #[must_use]
     pub const fn retry_in(&self) -> Option<Duration> {
         match self {
-            Self::NoUsableExit { retry_in, .. } | Self::Busy { retry_in, .. } => Some(*retry_in),
+            Self::NoUsableExit { retry_in, .. }
+            | Self::OriginHeld { retry_in, .. }
+            | Self::Busy { retry_in, .. } => Some(*retry_in),
             Self::Moved { .. }
             | Self::FleetStopped
             | Self::Closed
@@ -132,7 +157,9 @@ impl LeaseError {
     #[must_use]
     pub const fn next(&self) -> Next {
         match self {
-            Self::NoUsableExit { retry_at, .. } | Self::Busy { retry_at, .. } => Next::At(*retry_at),
+            Self::NoUsableExit { retry_at, .. }
+            | Self::OriginHeld { retry_at, .. }
+            | Self::Busy { retry_at, .. } => Next::At(*retry_at),
             Self::FleetStopped => Next::WhenResumed,
             Self::Moved { .. } | Self::DeadlinePassed | Self::Closed => Next::Never,
             Self::NoLeaseRequest | Self::Misuse(_) => Next::Bug,
@@ -146,6 +173,13 @@ impl fmt::Display for LeaseError {
             Self::NoUsableExit { origin, counts, retry_in, .. } => {
                 let seconds = retry_in.as_secs_f64();
                 write!(f, "no usable exit for {origin} ({counts}); one may serve in {seconds:.1} s, or add exits")
+            }
+            Self::OriginHeld { origin, retry_in, why: HeldBy::Failures, .. } => {
+                let seconds = retry_in.as_secs_f64();
+                write!(f, "{origin} fails through every exit and is left alone; ask again in {seconds:.1} s, or be more patient")
+            }
+            Self::OriginHeld { origin, why: HeldBy::Limit, .. } => {
+                write!(f, "{origin} bears no more requests at once now; run fewer of them, or be more patient")
             }
             Self::Busy { bound, .. } => write!(f, "{bound}; run fewer requests at once, or raise the bound"),
             Self::Moved { from, to, generation } => {

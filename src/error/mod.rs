@@ -25,7 +25,7 @@ pub use config::ConfigError;
 pub(crate) use config::looks_like_proxy;
 #[cfg(feature = "config")]
 pub(crate) use config::shown_path;
-pub use lease::{LeaseError, UnusableCounts};
+pub use lease::{HeldBy, LeaseError, UnusableCounts};
 pub(crate) use nearest::nearest;
 pub use order::CarriesRefusal;
 

@@ -27,6 +27,7 @@ pub(crate) use crate::pool::{Events, Installed, MOST_POOLS, Member, Taken};
 use line::Line;
 
 use crate::draw::{Stream, draw};
+use crate::error::HeldBy;
 use crate::exit::{self, Reuse, Route};
 use crate::knobs::Knobs;
 use crate::outcome::{Egress, Evidence, Outcome, Phase, WireBytes};
@@ -182,6 +183,7 @@ impl Fleet {
     fn place(&mut self, now: Time, ask: &LeaseRequest, origin: OriginIx) -> Result<Placed, Refusal> {
         let choice = self.choose(now, ask, origin).map_err(|none| match none {
             NoExit::Unusable { retry_at, counts, by } => Refusal::NoUsableExit { retry_at, counts, by },
+            NoExit::Held { retry_at, by } => Refusal::OriginHeld { retry_at, by },
             NoExit::Moved { from, to, generation } => Refusal::Moved { from, to, generation },
             NoExit::Stopped => Refusal::FleetStopped,
             NoExit::Unfit => Refusal::Misuse(self.pool.unfit(ask)),
@@ -201,7 +203,7 @@ impl Fleet {
     fn choose(&mut self, now: Time, ask: &LeaseRequest, origin: OriginIx) -> Result<Choice, NoExit> {
         for _ in 0..TICKS {
             match self.pool.choose(now, ask, origin) {
-                Err(NoExit::Unusable { .. }) if self.pool.tick(now) => {}
+                Err(NoExit::Unusable { .. } | NoExit::Held { .. }) if self.pool.tick(now) => {}
                 chosen => return chosen,
             }
         }
@@ -227,6 +229,10 @@ impl Fleet {
                 self.refusals.no_usable_exit += 1;
                 self.refusals.last = counts;
             }
+            Refusal::OriginHeld { by, .. } => match by {
+                HeldBy::Failures => self.refusals.origin_held += 1,
+                HeldBy::Limit => self.refusals.origin_full += 1,
+            },
             Refusal::Moved { .. } => self.refusals.moved += 1,
             Refusal::FleetStopped => self.refusals.stopped += 1,
             Refusal::Busy { .. } | Refusal::Full { .. } => self.refusals.busy += 1,
@@ -303,7 +309,7 @@ impl Fleet {
         let (_, origin) = ask.receipt.at;
         match self.choose(now, ask.ask, origin) {
             Err(NoExit::Unusable { by: Blocked::ForGood, .. }) => now,
-            Err(NoExit::Unusable { retry_at, .. }) => retry_at.max(now),
+            Err(NoExit::Unusable { retry_at, .. } | NoExit::Held { retry_at, .. }) => retry_at.max(now),
             _ => now,
         }
     }
@@ -316,6 +322,7 @@ impl Fleet {
         let instead = match next {
             Err(NoExit::Stopped) => Why::FleetStopped,
             Err(NoExit::Moved { .. }) => Why::ExitLost,
+            Err(NoExit::Held { .. }) => Why::OriginHeld,
             _ => Why::NoUsableExit,
         };
         let facts = Facts {
@@ -324,9 +331,10 @@ impl Fleet {
             prior: self.pool.prior(now, origin),
             heat_next: next.as_ref().ok().map(|choice| self.pool.heat_of(now, choice, origin)),
             soonest: match next {
-                Ok(_) => Duration::ZERO,
+                // Who asks may be one of those who fill it.
+                Ok(_) | Err(NoExit::Held { by: HeldBy::Limit, .. }) => Duration::ZERO,
                 Err(NoExit::Unusable { by: Blocked::ForGood, .. }) => Duration::MAX,
-                Err(NoExit::Unusable { retry_at, .. }) => retry_at.since(now),
+                Err(NoExit::Unusable { retry_at, .. } | NoExit::Held { retry_at, .. }) => retry_at.since(now),
                 Err(NoExit::Moved { .. } | NoExit::Unheld | NoExit::Unfit | NoExit::Stopped) => Duration::MAX,
             },
             max_sends: ask.ask.max_sends.map_or_else(|| self.rules.max_sends(), NonZeroU32::get),

@@ -1,6 +1,6 @@
 //! The values that go in and out of the fleet.
 
-use crate::error::UnusableCounts;
+use crate::error::{HeldBy, UnusableCounts};
 use crate::exit::{ExitId, Route};
 use crate::outcome::Evidence;
 use crate::pool::{Blocked, Reason, Receipt};
@@ -38,6 +38,11 @@ pub(crate) enum Refusal {
         counts: UnusableCounts,
         by: Blocked,
     },
+    /// Its origin admits nobody, or no more.
+    OriginHeld {
+        retry_at: Time,
+        by: HeldBy,
+    },
     Moved {
         from: ExitId,
         to: Option<ExitId>,
@@ -63,6 +68,8 @@ impl Refusal {
         let none = UnusableCounts::default();
         match *self {
             Self::NoUsableExit { retry_at, counts, .. } => ("no_usable_exit", Some(retry_at), counts),
+            Self::OriginHeld { retry_at, by: HeldBy::Failures } => ("origin_held", Some(retry_at), none),
+            Self::OriginHeld { retry_at, by: HeldBy::Limit } => ("origin_full", Some(retry_at), none),
             Self::Moved { .. } => ("moved", None, none),
             Self::FleetStopped => ("fleet_stopped", None, none),
             Self::Misuse(_) => ("misuse", None, none),

@@ -167,6 +167,10 @@ pub struct ExitCounts {
 pub struct RefusalCounts {
     /// No exit was usable.
     pub no_usable_exit: u64,
+    /// The site failed everybody, and was left alone.
+    pub origin_held: u64,
+    /// The site bore no more requests at once.
+    pub origin_full: u64,
     /// A bound was met.
     pub busy: u64,
     /// Every login was stopped.

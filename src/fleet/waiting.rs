@@ -2,7 +2,7 @@
 
 use super::line::{self, Group, Of, Ticket, Waiter};
 use super::{Event, Fleet, Grant, Refusal, busy};
-use crate::error::UnusableCounts;
+use crate::error::{HeldBy, UnusableCounts};
 use crate::pool::{Blocked, NoExit, OriginIx, Reason, Stake};
 use crate::request::{LeaseRequest, Origin, Time};
 
@@ -19,6 +19,28 @@ pub(crate) enum Turn {
         ticket: Ticket,
     },
     Refused(Refusal),
+}
+
+/// What a refused request waits for.
+#[derive(Clone, Copy)]
+enum Await {
+    /// Fewer leases out.
+    Room,
+    /// A place at its origin.
+    Origin(OriginIx),
+    /// An exit that may serve there.
+    Exit(OriginIx),
+}
+
+impl Await {
+    /// Those who wait for the same; `stake` is what the request holds, and `number` its own.
+    fn group(self, ask: &LeaseRequest, stake: Option<Stake>, number: u64) -> Group {
+        match self {
+            Self::Room => Group::ROOM,
+            Self::Origin(origin) => Group::at(origin),
+            Self::Exit(origin) => Group::of(ask, origin, stake, number),
+        }
+    }
 }
 
 /// A state of the fleet that somebody may wait for.
@@ -74,6 +96,13 @@ impl Fleet {
             return Some(Refusal::Full { retry_at: now });
         }
         let origin = self.pool.origin(now, name)?;
+        if self.line.has(Group::at(origin)) {
+            // Also who holds an exit: it is the origin that has no place for it.
+            return Some(match self.pool.shut(now, origin) {
+                Some(NoExit::Held { retry_at, by }) => Refusal::OriginHeld { retry_at, by },
+                _ => Refusal::OriginHeld { retry_at: now, by: HeldBy::Limit },
+            });
+        }
         // Who has wants of its own is behind nobody: no number is as high.
         if !self.line.has(Group::of(ask, origin, self.pool.stake(now, ask, origin), u64::MAX)) {
             return None;
@@ -98,8 +127,8 @@ impl Fleet {
             return Turn::Refused(self.refuse(now, ask, name, refusal));
         };
         let want = Some((ask.clone(), name.clone()));
-        let stake = at.and_then(|origin| self.pool.stake(now, ask, origin));
-        let group = |number| at.map_or(Group::ROOM, |origin| Group::of(ask, origin, stake, number));
+        let stake = self.stake(now, ask, at);
+        let group = |number| at.group(ask, stake, number);
         let Some(ticket) = self.line.join(group, want, patience) else {
             let bound = "as many requests wait for an exit as Bounds::waiters allows";
             return Turn::Refused(self.refuse(now, ask, name, busy(now, bound)));
@@ -110,30 +139,33 @@ impl Fleet {
         self.claim(now, ticket)
     }
 
-    /// Where a refused request would wait to go, or that it would wait for room; `None` if that cannot help in time.
-    #[allow(clippy::option_option, reason = "whether it waits, and whether for a place to go")]
-    fn may_wait(
-        &mut self,
-        now: Time,
-        name: &Origin,
-        refusal: &Refusal,
-        patience: Time,
-    ) -> Option<Option<OriginIx>> {
+    /// What a refused request would wait for; `None` if that cannot help in time.
+    fn may_wait(&mut self, now: Time, name: &Origin, refusal: &Refusal, patience: Time) -> Option<Await> {
         match *refusal {
             _ if patience <= now => None,
-            Refusal::Full { .. } => Some(None),
+            Refusal::Full { .. } => Some(Await::Room),
             Refusal::NoUsableExit { retry_at, by, .. } if by != Blocked::ForGood && retry_at <= patience => {
-                Some(Some(self.pool.origin(now, name)?))
+                Some(Await::Exit(self.pool.origin(now, name)?))
+            }
+            // How soon one of those who are there is done nobody knows.
+            Refusal::OriginHeld { retry_at, by } if by == HeldBy::Limit || retry_at <= patience => {
+                Some(Await::Origin(self.pool.origin(now, name)?))
             }
             _ => None,
         }
+    }
+
+    /// What the request holds, if it waits for an exit.
+    fn stake(&self, now: Time, ask: &LeaseRequest, at: Await) -> Option<Stake> {
+        if let Await::Exit(origin) = at { self.pool.stake(now, ask, origin) } else { None }
     }
 
     /// What is kept for a waiter besides its place: its origin is not forgotten, and it is known by what it holds.
     fn settle(&mut self, ticket: Ticket, stake: Option<Stake>) {
         let Some(waiter) = self.line.get(ticket) else { return };
         let Some(origin) = waiter.group.origin() else { return };
-        let holder = waiter.want.as_ref().and_then(|(ask, _)| self.pool.holder(ask, origin));
+        let exit = (waiter.group.of != Of::Origin).then_some(&waiter.want);
+        let holder = exit.and_then(Option::as_ref).and_then(|(ask, _)| self.pool.holder(ask, origin));
         self.line.holds(ticket, holder, stake.map_or(Time::MAX, |stake| stake.until));
         self.pool.await_origin(origin);
     }
@@ -142,6 +174,9 @@ impl Fleet {
     fn regroup(&mut self, now: Time, ticket: Ticket) {
         let Some(waiter) = self.line.get(ticket).filter(|waiter| waiter.is_queued()) else { return };
         let (Some(origin), Some((ask, _))) = (waiter.group.origin(), &waiter.want) else { return };
+        if waiter.group.of == Of::Origin {
+            return;
+        }
         let stake = self.pool.stake(now, ask, origin);
         let group = Group::of(ask, origin, stake, waiter.number);
         let (over, other) = (waiter.held_until <= now, waiter.group != group);
@@ -194,10 +229,8 @@ impl Fleet {
                 }
                 Some(at) => {
                     self.unpin(ticket);
-                    let stake = at.and_then(|origin| self.pool.stake(now, &ask, origin));
-                    let group =
-                        |number| at.map_or(Group::ROOM, |origin| Group::of(&ask, origin, stake, number));
-                    self.line.requeue(ticket, group);
+                    let stake = self.stake(now, &ask, at);
+                    self.line.requeue(ticket, |number| at.group(&ask, stake, number));
                     self.settle(ticket, stake);
                     Turn::Wait { ticket }
                 }
@@ -297,6 +330,10 @@ impl Fleet {
 
     #[cold]
     fn serve_line(&mut self, now: Time) {
+        self.line.run_timers(now);
+        while let Some(promise) = self.line.next_lapsed() {
+            self.pool.forgo(promise);
+        }
         let moved = self.pool.take_moved();
         if moved.everywhere {
             self.line.look_everywhere();
@@ -305,7 +342,6 @@ impl Fleet {
             self.line.look_at_origin(origin);
         }
         self.line.rebound(&moved.holders, moved.all_holders);
-        self.line.run_timers(now);
         // A lease may have ended, or somebody who was called has gone.
         [Group::ROOM, Group::IDLE].into_iter().for_each(|group| self.line.look_at(group));
         for _ in 0..LOOKS {
@@ -339,14 +375,19 @@ impl Fleet {
         let Some(waiter) = self.line.get(ticket) else { return };
         let (Some(origin), Some((ask, _))) = (group.origin(), &waiter.want) else { return };
         match self.pool.look(now, ask, origin) {
-            Err(NoExit::Unusable { .. }) => self.line.close(group),
+            Err(NoExit::Held { .. }) => self.line.close(group),
+            // Who waits for the origin has its place, and finds that it needs an exit.
+            Err(NoExit::Unusable { .. }) if group.of != Of::Origin => self.line.close(group),
             Err(_) => self.line.call(now, ticket, None),
             Ok(choice) => {
                 let until = line::turn_ends(now);
                 let promise = self.pool.promise(waiter.name(), &choice, origin, until);
                 self.line.call(now, ticket, promise);
-                if promise.is_none() {
-                    self.line.pace(now, group);
+                match promise {
+                    Some(promise) if promise.is_trial() => {}
+                    // The next place that is free is given at once.
+                    Some(_) if !self.pool.is_roomy(origin) => self.line.close(group),
+                    _ => self.line.pace(now, group),
                 }
             }
         }

@@ -1,9 +1,11 @@
 //! What must hold between the tables, whatever has happened. For tests that do anything in any order.
 
 use super::Pool;
+use super::Promise;
 use super::gate::State;
 use super::ix::ExitIx;
 use super::timers::Due;
+use std::collections::BTreeMap;
 
 impl Pool {
     /// Panics if two tables disagree.
@@ -26,11 +28,28 @@ impl Pool {
         }
         for origin in self.origins.iter() {
             assert!(origin.resting.len() <= origin.benched.len() as usize);
+            let ix = self.origins.find(&origin.name).expect("it is known by its name");
+            if let Some(due) = origin.room.gate.state().due_at() {
+                assert!(self.timers.has(due, Due::Origin(ix)));
+            }
         }
         let riding = |record: &&super::ExitRecord| record.in_flight > 0;
         let in_use =
             self.exits.fixed.iter().filter(riding).count() + self.exits.minted.iter().filter(riding).count();
         assert_eq!(in_use, self.in_use as usize);
+    }
+
+    /// Panics if places at origins are kept for nobody.
+    pub(crate) fn check_promises<'a>(&self, promises: impl Iterator<Item = &'a Promise>) {
+        let mut kept = BTreeMap::new();
+        promises
+            .filter_map(|promise| promise.place())
+            .for_each(|origin| *kept.entry(origin).or_insert(0) += 1);
+        for origin in self.origins.iter() {
+            let ix = self.origins.find(&origin.name).expect("it is known by its name");
+            assert_eq!(origin.room.promised, kept.remove(&ix).unwrap_or(0), "{}", origin.name);
+        }
+        assert!(kept.is_empty(), "an origin was forgotten while a place was kept");
     }
 
     fn check_fixed(&self, index: usize) {

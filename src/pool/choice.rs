@@ -3,7 +3,7 @@
 use super::bindings::Place;
 use super::ix::{BindingIx, ExitIx, GatewayIx};
 use super::reason::Reason;
-use crate::error::UnusableCounts;
+use crate::error::{HeldBy, UnusableCounts};
 use crate::exit::ExitId;
 use crate::request::Time;
 
@@ -39,6 +39,8 @@ pub(super) enum Hold {
 pub(crate) enum NoExit {
     /// None may serve the origin, or the one that must may not.
     Unusable { retry_at: Time, counts: UnusableCounts, by: Blocked },
+    /// The origin admits nobody, or as many are there as may be.
+    Held { retry_at: Time, by: HeldBy },
     /// The one that is held is lost, and its holder does not move unasked.
     Moved { from: ExitId, to: Option<ExitId>, generation: u32 },
     /// Every login is stopped.

@@ -27,6 +27,9 @@ impl Pool {
             let (counts, by) = (UnusableCounts::default(), Blocked::Anyone);
             return Err(NoExit::Unusable { retry_at: now, counts, by });
         };
+        if let Some(held) = self.shut(now, origin) {
+            return Err(held);
+        }
         let all = self.among(ask, record);
         let view = |among, avoid| {
             let view = View { pool: self, ask, origin, record, among, all, avoid, own: None, explain, now };
@@ -100,7 +103,7 @@ impl Pool {
         if matches!(ask.granularity, Granularity::PerRequest) || !ask.trail.is_clean() {
             return None;
         }
-        let site = self.origins.get(origin)?;
+        let site = self.origins.get(origin).filter(|site| site.room.is_open())?;
         let (ix, held) = self.bindings.find_mut(Holder::of(ask, site.hash))?;
         if !held.serves(now, ask.granularity) || !ask.knows(held.generation) {
             return None;

@@ -46,9 +46,12 @@ impl Pool {
             self.space(now, exit, origin, spacing);
         }
         if let Some(record) = self.origins.get_mut(origin) {
-            record.in_flight += 1;
+            record.room.enter();
             record.leases += 1;
             record.last_used = now;
+            if !record.room.gate.is_open() {
+                entry.trial |= self.enter_origin(origin, lease, place_until);
+            }
         }
         Some((route, entry))
     }
@@ -90,7 +93,10 @@ impl Pool {
             self.with_pair(slot, |pair| pair.gate.leave(receipt.id));
         }
         if let Some(record) = self.origins.get_mut(origin) {
-            record.left(good.then_some(receipt.sent));
+            let frees = record.left(good.then_some(receipt.sent));
+            if frees || !record.room.gate.is_open() {
+                self.leave_origin(origin, receipt.id);
+            }
         }
         if let ExitIx::Minted(slot) = exit {
             self.retire(slot);

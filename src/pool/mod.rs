@@ -29,6 +29,7 @@ mod reason;
 mod receipt;
 mod rests;
 mod ring;
+mod room;
 mod slab;
 mod spread;
 mod stake;
@@ -229,6 +230,11 @@ impl Pool {
                     }
                 }
                 Some(Due::Owner(exit)) => self.set_owner(exit, None),
+                Some(Due::Origin(origin)) => {
+                    if self.with_origin(origin, |record| record.room.gate.due(now)).is_none() {
+                        self.timers.forget(Due::Origin(origin));
+                    }
+                }
                 Some(Due::Parent(ix)) => {
                     self.with_parent(ix, |parent| parent.gate.due(now));
                 }
@@ -354,6 +360,20 @@ impl Pool {
         let at = self.exits.fixed.iter().position(|exit| exit.id() == id).unwrap();
         let until = now + Duration::from_secs(1_000);
         self.with_exit(ExitIx::at(at), |record| record.gate.shut(now, until));
+    }
+
+    #[cfg(test)]
+    pub(crate) fn shut_for_test(&mut self, now: Time, name: &Origin, until: Time) {
+        if let Some(origin) = self.origin(now, name) {
+            self.with_origin(origin, |record| record.room.gate.shut(now, until));
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn open_for_test(&mut self, now: Time, name: &Origin) {
+        if let Some(origin) = self.origin(now, name) {
+            self.with_origin(origin, |record| record.room.gate.forget());
+        }
     }
 
     pub(crate) const fn seed(&self) -> u64 {

@@ -4,6 +4,7 @@ use super::bits::Bits;
 use super::heat::Heat;
 use super::ix::{ExitIx, GatewayIx, OriginIx, SpreadIx};
 use super::plan::Plan;
+use super::room::Room;
 use super::slab::Slab;
 use crate::draw;
 use crate::outcome::{OutcomeCounts, WireBytes};
@@ -48,7 +49,7 @@ pub(crate) struct OriginRecord {
     pub(super) benched: Bits,
     /// When each resting pair's rest is over.
     pub(super) resting: BTreeSet<(Time, ExitIx)>,
-    pub(super) in_flight: u32,
+    pub(super) room: Room,
     /// Requests that wait in line to go here.
     pub(super) waiting: u32,
     /// When the last attempt was sent that ended well here, through whatever exit, and a nanosecond, so that `Time::ZERO`
@@ -58,13 +59,13 @@ pub(crate) struct OriginRecord {
 }
 
 impl OriginRecord {
-    /// A lease is over; it was sent at `good` if it ended well.
+    /// A lease is over; it was sent at `good` if it ended well. Says whether somebody may come now who could not before.
     #[inline]
-    pub(super) fn left(&mut self, good: Option<Time>) {
-        self.in_flight = self.in_flight.saturating_sub(1);
+    pub(super) fn left(&mut self, good: Option<Time>) -> bool {
         if let Some(sent) = good {
             self.works(sent);
         }
+        self.room.leave()
     }
 
     /// An attempt that was sent then ended well.
@@ -110,7 +111,8 @@ impl Origins {
     fn insert(&mut self, now: Time, name: &Origin) -> Option<OriginIx> {
         if self.slab.is_full() {
             let idle = |record: &OriginRecord| {
-                let busy = record.in_flight > 0 || record.waiting > 0 || record.benched.len() > 0;
+                let used = record.room.in_flight > 0 || !record.room.gate.state().admits();
+                let busy = used || record.waiting > 0 || record.benched.len() > 0;
                 (!busy).then_some(record.last_used)
             };
             let (_, gone) = self.slab.evict(LOOK, idle)?;
@@ -133,7 +135,7 @@ impl Origins {
             spread: None,
             benched: Bits::default(),
             resting: BTreeSet::new(),
-            in_flight: 0,
+            room: Room::EMPTY,
             waiting: 0,
             worked: Time::ZERO,
             last_used: now,
@@ -178,6 +180,11 @@ impl Origins {
 
     pub(super) const fn gone(&self) -> Gone {
         self.gone
+    }
+
+    #[cfg(test)]
+    pub(super) fn find(&self, name: &Origin) -> Option<OriginIx> {
+        self.by_name.get(name).copied()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &OriginRecord> {

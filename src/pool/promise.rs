@@ -1,4 +1,4 @@
-//! The place of a trial, kept for somebody who was called and has not come yet.
+//! The place of a trial, or one of few at an origin, kept for somebody who was called and has not come yet.
 
 use super::Pool;
 use super::choice::{Choice, Target};
@@ -13,11 +13,26 @@ pub(crate) struct Promise {
     exit: Option<ExitIx>,
     parents: [Option<ParentIx>; 2],
     origin: OriginIx,
+    /// It is a place at an origin that has few.
+    place: bool,
+    trial: bool,
+}
+
+impl Promise {
+    #[cfg(test)]
+    pub(super) fn place(&self) -> Option<OriginIx> {
+        self.place.then_some(self.origin)
+    }
+
+    /// Whether it is the place of a trial: nobody follows before that is over.
+    pub(crate) const fn is_trial(&self) -> bool {
+        self.trial
+    }
 }
 
 impl Pool {
-    /// Keeps the places of trials that the choice would take, if it takes any. They are free again at `until`, or when the
-    /// promise is [forgone](Self::forgo).
+    /// Keeps the places of trials and at the origin that the choice would take, if it takes any. Those of trials are free again at
+    /// `until`; all are when the promise is [forgone](Self::forgo), which it must be.
     pub(crate) fn promise(
         &mut self,
         by: LeaseId,
@@ -38,11 +53,16 @@ impl Pool {
                 trial |= self.with_pair(slot, |pair| pair.gate.enter(by, until)) == Some(true);
             }
         }
-        trial.then_some(Promise { by, exit, parents, origin })
+        let (place, canary) = self.promise_origin(origin, by, until);
+        trial |= canary;
+        (trial || place).then_some(Promise { by, exit, parents, origin, place, trial })
     }
 
     pub(crate) fn forgo(&mut self, promise: Promise) {
-        let Promise { by, exit, parents, origin } = promise;
+        let Promise { by, exit, parents, origin, place, trial: _ } = promise;
+        if place {
+            self.forgo_origin(origin, by);
+        }
         self.leave_parents(parents, by);
         let Some(exit) = exit else { return };
         self.with_exit(exit, |record| record.gate.leave(by));

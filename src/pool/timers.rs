@@ -1,6 +1,6 @@
 //! When gates must be looked at again: one entry a gate.
 
-use super::ix::{ExitIx, ParentIx};
+use super::ix::{ExitIx, OriginIx, ParentIx};
 use super::slab::Slot;
 use crate::request::Time;
 use std::collections::BTreeSet;
@@ -10,6 +10,7 @@ pub(super) enum Due {
     Exit(ExitIx),
     Pair(Slot),
     Parent(ParentIx),
+    Origin(OriginIx),
     /// A binding's right to hold an exit alone ends.
     Owner(ExitIx),
 }

@@ -10,7 +10,7 @@ use crate::request::Time;
 use std::time::Duration;
 
 /// When to ask again while somebody else's trial is out: about as long as an answer takes.
-const TRIAL: Duration = Duration::from_secs(1);
+pub(super) const TRIAL: Duration = Duration::from_secs(1);
 
 impl View<'_> {
     /// For all exits. Each is counted once, under the first reason that holds.

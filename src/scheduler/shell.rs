@@ -358,6 +358,12 @@ impl Scheduler {
                 retry_in: retry_at.since(now),
                 counts,
             },
+            Refusal::OriginHeld { retry_at, by } => LeaseError::OriginHeld {
+                origin: origin.to_kept(),
+                retry_at: at(retry_at),
+                retry_in: retry_at.since(now),
+                why: by,
+            },
             Refusal::FleetStopped => LeaseError::FleetStopped,
             Refusal::Closed => LeaseError::Closed,
             Refusal::Misuse(what) => LeaseError::Misuse(what),

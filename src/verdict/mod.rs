@@ -50,6 +50,8 @@ pub enum Why {
     NoUsableExit,
     /// The exit that the identity holds is lost, and its move not accepted yet: ask again to learn which comes next.
     ExitLost,
+    /// The site as a whole is left alone for longer than the request may wait.
+    OriginHeld,
     /// Every login is stopped, until an operator mends one.
     FleetStopped,
     /// The fleet was drained meanwhile: work ends.
@@ -71,6 +73,7 @@ impl fmt::Display for Why {
             Self::BodyGone => "its body cannot be sent again",
             Self::NoCure => "no other exit can cure it",
             Self::NoUsableExit => "no other exit may serve this origin in time",
+            Self::OriginHeld => "the site as a whole is left alone for longer than the request may wait",
             Self::ExitLost => "the identity's exit is lost, and its request does not move unasked",
             Self::FleetStopped => "every login is stopped until one is mended and resumed",
             Self::Drained => "the fleet was drained meanwhile",

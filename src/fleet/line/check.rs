@@ -2,10 +2,14 @@
 
 use super::{Group, Line, Of, Ticket, Turn};
 use crate::fleet::Fleet;
-use crate::pool::NoExit;
+use crate::pool::{NoExit, Promise};
 use crate::request::Time;
 
 impl Line {
+    fn promises(&self) -> impl Iterator<Item = &Promise> {
+        self.waiters.iter().filter_map(|waiter| waiter.promise.as_ref()).chain(&self.lapsed)
+    }
+
     fn check(&self) {
         let mut queued = 0;
         for (group, queue) in &self.queues {
@@ -39,6 +43,7 @@ impl Fleet {
     /// Panics if somebody waits who could go.
     pub(crate) fn check_line(&self, now: Time) {
         self.line.check();
+        self.pool.check_promises(self.line.promises());
         if !self.line.heads.is_looked_at() {
             return;
         }
@@ -62,12 +67,19 @@ impl Fleet {
             };
             return assert!(!may, "{group:?} waits, and could go");
         };
+        if group.of == Of::Origin {
+            let seen = self.pool.look(now, ask, origin);
+            return assert!(
+                matches!(seen, Err(NoExit::Held { .. })),
+                "waits for its origin, and could go: {seen:?}"
+            );
+        }
         let other = Group::of(ask, origin, self.pool.stake(now, ask, origin), waiter.number) != group;
         if other || waiter.held_until <= now {
             return; // what it holds has changed: it finds out when it looks
         }
         let seen = self.pool.look(now, ask, origin);
-        let blocked = matches!(seen, Err(NoExit::Unusable { .. }));
+        let blocked = matches!(seen, Err(NoExit::Unusable { .. } | NoExit::Held { .. }));
         assert!(blocked, "{group:?} waits, and could go: {seen:?}, {ask:?}");
     }
 }

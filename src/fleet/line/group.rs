@@ -26,6 +26,8 @@ pub(crate) enum Of {
     OwnOrAny(ExitIx),
     /// Somebody with wants of its own.
     Alone(u64),
+    /// That its origin admits somebody, or one more: whatever the exit.
+    Origin,
     /// Fewer leases out.
     Room,
     /// That something may go at all.
@@ -38,6 +40,11 @@ impl Group {
     pub(crate) const ROOM: Self = Self { at: None, filter: 0, of: Of::Room };
     pub(crate) const RUNNING: Self = Self { at: None, filter: 0, of: Of::Running };
     pub(crate) const IDLE: Self = Self { at: None, filter: 0, of: Of::Idle };
+
+    /// Those who wait for the origin itself.
+    pub(crate) const fn at(origin: OriginIx) -> Self {
+        Self { at: Some(origin), filter: 0, of: Of::Origin }
+    }
 
     /// Those who wait for what this request does, which holds this; `number` is its own.
     pub(crate) fn of(ask: &LeaseRequest, origin: OriginIx, stake: Option<Stake>, number: u64) -> Self {

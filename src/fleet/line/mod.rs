@@ -114,6 +114,8 @@ pub(super) struct Line {
     /// Those who hold something, by holder; and holders who hold another exit since, with the last one who was told.
     holders: BTreeSet<(u64, Ticket)>,
     rebound: BTreeMap<u64, Option<Ticket>>,
+    /// What was kept for those who did not come.
+    lapsed: Vec<Promise>,
     wakes: VecDeque<Ticket>,
     arrivals: u64,
     /// When the driver looks again by itself.
@@ -131,6 +133,7 @@ impl Line {
             paced: BTreeSet::new(),
             holders: BTreeSet::new(),
             rebound: BTreeMap::new(),
+            lapsed: Vec::new(),
             wakes: VecDeque::new(),
             arrivals: 0,
             armed: Time::MAX,
@@ -230,8 +233,8 @@ impl Line {
         while let Some((_, ticket)) = self.called.first().copied().filter(|(until, _)| *until <= now) {
             self.called.pop_first();
             if let Some(waiter) = self.waiters.get_mut(ticket.0) {
-                // What was kept for it is free by itself.
-                (waiter.turn, waiter.promise) = (Turn::PassedOver, None);
+                waiter.turn = Turn::PassedOver;
+                self.lapsed.extend(waiter.promise.take());
                 let group = waiter.group;
                 self.look_at(group);
             }
@@ -240,6 +243,11 @@ impl Line {
             self.paced.pop_first();
             self.look_at(group);
         }
+    }
+
+    /// What was kept for somebody who did not come: to be forgone.
+    pub(super) fn next_lapsed(&mut self) -> Option<Promise> {
+        self.lapsed.pop()
     }
 
     pub(super) fn look_everywhere(&mut self) {

@@ -210,6 +210,18 @@ fn live(dice: &mut Dice) -> World {
                 6 if !gateways.is_empty() => {
                     world.fleet.set_gateway(world.now, &gateways[dice.roll(gateways.len())]);
                 }
+                9..=14 => {
+                    let name = Origin::new(&format!("{}.test", dice.roll(7)));
+                    if let Some(origin) = world.fleet.pool.origin(world.now, &name) {
+                        let limit = dice.of(&[None, Some(1), Some(2), Some(30)]);
+                        world.fleet.pool.set_limit(origin, limit);
+                    }
+                }
+                15 | 16 => {
+                    let name = Origin::new(&format!("{}.test", dice.roll(7)));
+                    let until = world.now + dice.of(&[secs(1), secs(30)]);
+                    world.fleet.pool.shut_for_test(world.now, &name, until);
+                }
                 _ => {}
             },
             _ => {

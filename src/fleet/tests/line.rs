@@ -8,16 +8,16 @@ use std::collections::BTreeMap;
 
 /// Tasks that wait, each with the time at which it wakes by itself. They are polled when they are woken or it is time.
 #[derive(Default)]
-struct Tasks {
-    asleep: BTreeMap<Ticket, (usize, Time)>,
+pub(super) struct Tasks {
+    pub(super) asleep: BTreeMap<Ticket, (usize, Time)>,
     /// What came of each: a grant or a refusal, and when.
-    done: Vec<(usize, Time, Result<Grant, Refusal>)>,
+    pub(super) done: Vec<(usize, Time, Result<Grant, Refusal>)>,
     /// Nobody polls these.
-    stuck: Vec<usize>,
+    pub(super) stuck: Vec<usize>,
 }
 
 impl Tasks {
-    fn join(&mut self, world: &mut World, task: usize, origin: &str, ask: &LeaseRequest) {
+    pub(super) fn join(&mut self, world: &mut World, task: usize, origin: &str, ask: &LeaseRequest) {
         let patience = world.now + ask.patience;
         let turn = world.fleet.lease_or_wait(world.now, ask, &Origin::new(origin), patience);
         self.turn(world, task, turn);
@@ -35,7 +35,7 @@ impl Tasks {
         }
     }
 
-    fn poll(&mut self, world: &mut World, ticket: Ticket) {
+    pub(super) fn poll(&mut self, world: &mut World, ticket: Ticket) {
         let Some((task, _)) = self.asleep.get(&ticket).copied() else { return };
         if self.stuck.contains(&task) {
             return;
@@ -49,7 +49,7 @@ impl Tasks {
     }
 
     /// Polls whoever is woken, until nobody is.
-    fn wake(&mut self, world: &mut World) {
+    pub(super) fn wake(&mut self, world: &mut World) {
         world.fleet.serve(world.now);
         while let Some(ticket) = world.fleet.poll_wake() {
             self.poll(world, ticket);
@@ -58,7 +58,7 @@ impl Tasks {
     }
 
     /// Lets time pass, and polls everybody when it is time.
-    fn run(&mut self, world: &mut World, until: Time) {
+    pub(super) fn run(&mut self, world: &mut World, until: Time) {
         loop {
             self.wake(world);
             let awake = self.asleep.iter().filter(|(_, (task, _))| !self.stuck.contains(task));
@@ -71,11 +71,11 @@ impl Tasks {
     }
 
     /// Tasks that have a lease, in the order in which they got it.
-    fn granted(&self) -> Vec<usize> {
+    pub(super) fn granted(&self) -> Vec<usize> {
         self.done.iter().filter(|(_, _, out)| out.is_ok()).map(|(task, ..)| *task).collect()
     }
 
-    fn grant(&self, task: usize) -> &Grant {
+    pub(super) fn grant(&self, task: usize) -> &Grant {
         let of = |(at, _, out): &'_ (usize, Time, Result<Grant, Refusal>)| (*at == task).then(|| out.is_ok());
         assert!(self.done.iter().any(|done| of(done) == Some(true)), "{task} waits");
         self.done.iter().find(|(at, ..)| *at == task).and_then(|(_, _, out)| out.as_ref().ok()).unwrap()

@@ -23,6 +23,7 @@ mod pools;
 mod reload;
 mod replay;
 mod retries;
+mod room;
 
 use super::*;
 use crate::exit::{Exit, ExitId, ExitList, Gateway};

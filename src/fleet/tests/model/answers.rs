@@ -102,7 +102,12 @@ impl Player {
                 assert!(matches!(want, Want::Identity(_)) && from == self.ids[own]);
                 assert!(state.is_lost(own, origin), "{from} is not lost");
             }
-            Refusal::Misuse(_) | Refusal::Busy { .. } | Refusal::Full { .. } | Refusal::Closed => {
+            // Knobs are off there: the model knows no origin that is held.
+            Refusal::OriginHeld { .. }
+            | Refusal::Misuse(_)
+            | Refusal::Busy { .. }
+            | Refusal::Full { .. }
+            | Refusal::Closed => {
                 panic!("{refusal:?}")
             }
         }
