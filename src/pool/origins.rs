@@ -146,10 +146,6 @@ impl Origins {
         Some(ix)
     }
 
-    pub(super) fn find(&self, name: &Origin) -> Option<OriginIx> {
-        self.by_name.get(name).copied()
-    }
-
     pub(crate) fn get(&self, ix: OriginIx) -> Option<&OriginRecord> {
         self.slab.get(ix.0)
     }
@@ -182,7 +178,6 @@ impl Origins {
         self.gone
     }
 
-    #[cfg(test)]
     pub(super) fn find(&self, name: &Origin) -> Option<OriginIx> {
         self.by_name.get(name).copied()
     }

@@ -15,7 +15,6 @@ use crate::draw::unit;
 use crate::fleet::share::{Share, of_multiplier};
 use crate::knobs::Governor;
 use crate::request::Time;
-use std::time::Duration;
 
 /// What is to be done at the end of a tick.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -196,9 +195,10 @@ impl Governed {
             self.course = Course::Cutting { before: tick.seen, top: tick.top, tries: 1, helped: false };
             return Some(cut);
         }
-        if tick.well {
-            return self.recover(knobs, tick);
-        }
+        if tick.well { self.recover(knobs, tick) } else { self.doubt(knobs, tick) }
+    }
+
+    fn doubt(&mut self, knobs: &Governor, tick: Tick) -> Option<Act> {
         // Neither well nor surely bad: more now and then, or bad luck would be a limit for ever.
         self.doubtful = self.doubtful.saturating_add(1);
         let limit = self.limit.filter(|_| self.doubtful >= knobs.healthy)?;
@@ -229,7 +229,8 @@ impl Governed {
         let Tick { seen, top, troubled, .. } = tick;
         if seen.is_below(before) {
             if !troubled {
-                return None;
+                self.course = Course::Watching;
+                return self.doubt(knobs, tick);
             }
             // It helps, but not enough: the next cuts are compared with this.
             self.course = Course::Cutting { before: seen, top, tries: 1, helped: true };
@@ -251,7 +252,9 @@ impl Governed {
         self.futile = self.futile.saturating_add(1);
         self.course = Course::LettingGo { bottom: seen, top: first };
         let to = self.more(times(top, knobs.back));
-        Some(if helped { Act::Raise { to } } else { Act::LetGo { to, before, seen } })
+        // Where it has helped, or there were hardly fewer, nothing is proven.
+        let proven = !helped && top <= times(first, knobs.contrast);
+        Some(if proven { Act::LetGo { to, before, seen } } else { Act::Raise { to } })
     }
 
     /// Whether what fails does surely not follow the rate. If it did, an origin that lets so many through a second would
@@ -284,7 +287,13 @@ impl Governed {
     }
 
     /// So many fail there as a rule: only more is too many.
-    fn excuse(&mut self, knobs: &Governor, tick: Tick, (usual, until): (Share, Time), was_worse: bool) -> Option<Act> {
+    fn excuse(
+        &mut self,
+        knobs: &Governor,
+        tick: Tick,
+        (usual, until): (Share, Time),
+        was_worse: bool,
+    ) -> Option<Act> {
         let worse = tick.troubled && usual.is_below(tick.seen);
         let again = worse && was_worse;
         if tick.now >= until || again && self.limit.is_none() {

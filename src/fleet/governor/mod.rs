@@ -12,7 +12,6 @@ mod course;
 mod tests;
 
 use super::Fleet;
-use super::share::Share;
 use crate::draw;
 use crate::knobs::Governor;
 use crate::outcome::{Evidence, Multiplier};

@@ -225,9 +225,10 @@ fn other_origins_are_not_limited() {
         let grant = world.at("b.test", &LeaseRequest::per_request()).unwrap();
         world.finish(&grant, Outcome::Ok);
     }
+    let notices = world.notices();
     let of = |name: &str| {
         world.snapshot().origins.into_iter().find(|origin| origin.origin.as_str() == name).unwrap()
     };
-    assert!(world.notices().iter().any(|event| matches!(event, Event::Slowed { from: 20, .. })));
+    assert!(notices.iter().any(|event| matches!(event, Event::Slowed { from: 20, .. })));
     assert_eq!((of("b.test").limit, of("b.test").lately), (None, None));
 }
