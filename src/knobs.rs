@@ -63,23 +63,71 @@ impl Default for Lane {
     }
 }
 
-/// How many leases may be out at one origin, by how many attempts fail there.
+/// How many leases may be out at one origin, by how many attempts fail there. There is no limit until the first cut.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Governor {
+    /// How often it looks; later, if there were too few attempts.
+    pub(crate) tick: Duration,
+    /// A first look, once, at an origin where trouble begins: a fleet that starts all at once is not to ask for a whole tick.
+    pub(crate) early: Duration,
+    /// As many attempts make a tick.
+    pub(crate) attempts: u32,
     /// The multiplier above which there must be fewer, surely.
     pub(crate) act: f64,
     /// The multiplier up to which there may be more.
     pub(crate) grow: f64,
-    /// What is left of the limit after a cut.
+    /// What is left of the concurrency after a cut.
     pub(crate) cut: f64,
+    /// What is left of it at least, where most attempts fail: a cut goes down to what succeeds, as far as that is sure.
+    pub(crate) deepest: f64,
     /// No limit is lower.
     pub(crate) least: u32,
+    /// Times as many a healthy tick, below the last limit that was too high. Above that it is half a square root more.
+    pub(crate) ramp: f64,
+    /// Healthy ticks in a row that lift a limit which is twice what is used.
+    pub(crate) healthy: u8,
+    /// Ticks in a row, each with fewer leases out or with no more, after which the failed share must have fallen, surely.
+    pub(crate) tries: u8,
+    /// The share of the concurrency at first at which it must have fallen, however few ticks that took.
+    pub(crate) contrast: f64,
+    /// Nothing is given up as futile on fewer attempts; on `enough` it is, though it is not quite sure.
+    pub(crate) proof: u32,
+    pub(crate) enough: u32,
+    /// Times as many a tick, where fewer have not helped.
+    pub(crate) back: f64,
+    /// How long such an origin is left alone after that, unless it gets worse; it doubles each time, up to `longest`.
+    pub(crate) excused: Duration,
+    pub(crate) longest: Duration,
+    /// A limit that no tick has confirmed for so long has lapsed.
+    pub(crate) lapse: Duration,
 }
 
 impl Default for Governor {
-    /// 1.25, well before the alarm at 1.5; 0.7 as AWS's adaptive mode cuts.
+    /// 1.25, well before the alarm at 1.5, and 1.2, the end of the healthy band; 0.7 as AWS's adaptive mode cuts; half a
+    /// square root is the headroom of Envoy's limiter; 60 attempts as the diagnosis of a pool. The others are guesses, tried
+    /// against origins that block by rate and by chance (`fleet/tests/governor.rs`).
     fn default() -> Self {
-        Self { act: 1.25, grow: 1.2, cut: 0.7, least: 4 }
+        let seconds = Duration::from_secs;
+        Self {
+            tick: seconds(5),
+            early: seconds(1),
+            attempts: 20,
+            act: 1.25,
+            grow: 1.2,
+            cut: 0.7,
+            deepest: 0.5,
+            least: 4,
+            ramp: 1.1,
+            healthy: 3,
+            tries: 3,
+            contrast: 0.4,
+            proof: 60,
+            enough: 240,
+            back: 2.0,
+            excused: seconds(60),
+            longest: seconds(960),
+            lapse: seconds(600),
+        }
     }
 }
 

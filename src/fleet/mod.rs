@@ -1,9 +1,11 @@
 //! The fleet: every worker that shares a scheduler, as one set of decisions. Pure: `now` comes in, values go out.
 
+mod governor;
 mod line;
 mod multiplier;
 mod operate;
 mod receipt;
+mod share;
 mod snapshot;
 mod table;
 #[cfg(test)]
@@ -80,6 +82,7 @@ pub(crate) struct Fleet {
     /// Counter of the draws for retries.
     retries: u64,
     meter: multiplier::Meter,
+    governors: governor::Governors,
     #[allow(dead_code, reason = "the parts come one by one")]
     knobs: Knobs,
 }
@@ -107,6 +110,7 @@ impl Fleet {
             leases: 0,
             retries: 0,
             meter: multiplier::Meter::default(),
+            governors: governor::Governors::new(config.knobs.governor),
             knobs: config.knobs,
         }
     }
@@ -252,7 +256,9 @@ impl Fleet {
         self.pool.tell_report(now, receipt, evidence, amends.is_some());
         let taken = self.pool.charge(now, receipt, evidence, amends);
         if taken.is_some() {
-            self.measure(now, receipt.at.1, evidence, amends.map(|before| &before.evidence));
+            let (at, before) = (receipt.at.1, amends.map(|before| &before.evidence));
+            self.measure(now, at, evidence, before);
+            self.govern(now, (receipt.sent, at), evidence, before);
         }
         taken
     }
@@ -365,6 +371,9 @@ impl Fleet {
         snapshot.leases = self.leases;
         snapshot.events_lost = self.pool.events.lost();
         (snapshot.lately, snapshot.alarm) = (self.meter.lately(), self.meter.alarm());
+        for origin in &mut snapshot.origins {
+            origin.lately = self.pool.known(&origin.origin).and_then(|at| self.governors.lately(at));
+        }
         snapshot.refusals = self.refusals;
         snapshot
     }

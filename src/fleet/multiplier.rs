@@ -8,6 +8,7 @@
 //! There is no timer: a tick ends with the first report after its time, so an idle fleet keeps its state.
 
 use super::Fleet;
+use super::share::Share;
 use crate::outcome::{Band, Evidence, Multiplier, Outcome};
 use crate::pool::{Event, OriginIx};
 use crate::request::Time;
@@ -15,8 +16,6 @@ use std::time::Duration;
 
 const TICK: Duration = Duration::from_secs(5);
 const LEAST: u32 = 20;
-/// One-sided 95 %.
-const Z: f64 = 1.64;
 /// A multiplier of 1.5 is a failed share of 1 - 1 / 1.5.
 const TOO_HARD: f64 = 1.0 / 3.0;
 /// Ticks in a row that raise the alarm, and that end it.
@@ -91,9 +90,9 @@ impl Meter {
         let origin = self.suspects.most(failures);
         (self.successes, self.failures, self.suspects) = (0, 0, Suspects::default());
         (self.due, self.lately) = (now + TICK, Some(multiplier));
-        let share = f64::from(failures) / f64::from(attempts);
+        let share = Share { failed: failures, of: attempts };
         let (speaks, enough) = match self.alarm {
-            false => (wilson_lower(share, f64::from(attempts)) > TOO_HARD, RAISE),
+            false => (share.least() > TOO_HARD, RAISE),
             true => (multiplier.band == Band::Healthy, END),
         };
         self.row = if speaks { self.row + 1 } else { 0 };
@@ -133,14 +132,6 @@ impl Fleet {
     }
 }
 
-/// The lower bound of a share that was seen in `n` attempts, which is not 0.
-fn wilson_lower(share: f64, n: f64) -> f64 {
-    let z2 = Z * Z;
-    let middle = share + z2 / (2.0 * n);
-    let half = Z * (share * (1.0 - share) / n + z2 / (4.0 * n * n)).sqrt();
-    (middle - half) / (1.0 + z2 / n)
-}
-
 /// Where attempts failed: the most frequent of a stream in a few counters (Metwally, Agrawal, El Abbadi: Efficient
 /// Computation of Frequent and Top-k Elements in Data Streams, 2005).
 #[derive(Clone, Copy, Default)]
@@ -177,21 +168,5 @@ impl Suspects {
     fn most(&self, failures: u32) -> Option<OriginIx> {
         let surely = |suspect: &&Suspect| suspect.count - suspect.inherited;
         self.0.iter().max_by_key(surely).filter(|most| surely(most) >= failures.div_ceil(2))?.origin
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn b22_the_bound_asks_for_as_many_attempts_as_it_should() {
-        // How many attempts of a tick show that a multiplier is above 1.5.
-        let enough = |multiplier: f64| {
-            let share = 1.0 - 1.0 / multiplier;
-            (1..1_000).find(|n| wilson_lower(share, f64::from(*n)) > TOO_HARD)
-        };
-        assert_eq!((enough(1.8), enough(2.0), enough(3.0)), (Some(49), Some(22), Some(6)));
-        assert_eq!(enough(1.5), None);
     }
 }

@@ -77,6 +77,8 @@ impl Snapshot {
             held: facts.held,
             spread: facts.spread,
             pool: facts.pool,
+            limit: facts.limit,
+            lately: None,
         };
         let pool_of = |facts: PoolFacts| PoolSnapshot {
             name: facts.name,
@@ -223,6 +225,11 @@ pub struct OriginSnapshot {
     pub spread: Option<BlockedSpread>,
     /// The pool whose turn it is, where its [site](crate::site::Site) has an order of pools.
     pub pool: Option<Key>,
+    /// How many leases may be out for it at once, if that is limited: too many of its attempts have failed.
+    pub limit: Option<u32>,
+    /// Its retry multiplier in the last 5 s that ended, or in as long as it took to make 20 attempts; `None` where nothing has
+    /// failed lately.
+    pub lately: Option<Multiplier>,
 }
 
 /// Some origins together.

@@ -120,6 +120,12 @@ impl fmt::Display for OriginRow<'_> {
         if origin.benched > 0 {
             write!(f, "; {} resting", origin.benched)?;
         }
+        if let Some(limit) = origin.limit {
+            write!(f, "; at most {limit} at once")?;
+            if let Some(lately) = origin.lately {
+                write!(f, ", lately {lately}")?;
+            }
+        }
         Ok(())
     }
 }

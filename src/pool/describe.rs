@@ -41,6 +41,7 @@ pub(crate) struct OriginFacts<'a> {
     pub(crate) spread: Option<BlockedSpread>,
     /// The pool whose turn it is, where it has an order.
     pub(crate) pool: Option<Key>,
+    pub(crate) limit: Option<u32>,
 }
 
 /// A named pool.
@@ -102,6 +103,7 @@ impl Pool {
             held: Self::held_for(now, &record.room),
             spread: self.spreads.figure(record.spread, now),
             pool: record.plan.as_ref().map(|plan| self.name_of(plan.turn())),
+            limit: record.room.limit(),
         })
     }
 

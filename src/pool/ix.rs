@@ -41,6 +41,14 @@ impl GatewayIx {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct OriginIx(pub(super) Slot);
 
+impl OriginIx {
+    /// Its place: below [`Bounds::origins`](super::Bounds::origins). An origin that was forgotten may have had it before.
+    #[inline]
+    pub(crate) const fn index(self) -> usize {
+        self.0.index()
+    }
+}
+
 /// A binding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct BindingIx(pub(super) Slot);

@@ -349,6 +349,11 @@ impl Pool {
             .map_or_else(|| Key::from(""), |named| Key::from(Arc::clone(&named.name)))
     }
 
+    /// The origin of that name, if it is known.
+    pub(crate) fn known(&self, name: &Origin) -> Option<OriginIx> {
+        self.origins.find(name)
+    }
+
     pub(crate) fn name(&self, origin: OriginIx) -> Option<Origin> {
         self.origins.get(origin).map(|record| record.name.clone())
     }

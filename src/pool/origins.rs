@@ -190,7 +190,6 @@ impl Origins {
         self.gone
     }
 
-    #[cfg(test)]
     pub(super) fn find(&self, name: &Origin) -> Option<OriginIx> {
         self.by_name.get(name).copied()
     }

@@ -41,6 +41,11 @@ impl Room {
         self.in_flight.saturating_add(self.promised) < self.limit
     }
 
+    /// Most leases in flight, if that is limited.
+    pub(super) const fn limit(&self) -> Option<u32> {
+        if self.limit == u32::MAX { None } else { Some(self.limit) }
+    }
+
     /// Whether one more may enter, and not on trial.
     #[inline]
     pub(super) const fn is_open(&self) -> bool {
@@ -180,7 +185,6 @@ impl Pool {
 
     /// How many leases may be in flight at the origin from now on: one at least; `None`: any number. Who is out stays out. An
     /// origin that is forgotten forgets its limit, too.
-    #[allow(dead_code, reason = "the governor's")]
     pub(crate) fn set_limit(&mut self, origin: OriginIx, limit: Option<u32>) {
         let Some(record) = self.origins.get_mut(origin) else { return };
         let limit = limit.map_or(u32::MAX, |limit| limit.max(1));
@@ -196,7 +200,6 @@ impl Pool {
     }
 
     /// Most leases in flight at the origin since this was last asked.
-    #[allow(dead_code, reason = "the governor's")]
     pub(crate) fn take_peak(&mut self, origin: OriginIx) -> u32 {
         let Some(record) = self.origins.get_mut(origin) else { return 0 };
         std::mem::replace(&mut record.room.peak, record.room.in_flight)

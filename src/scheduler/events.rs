@@ -128,6 +128,27 @@ fn trace(event: &Event) {
         Event::OriginReleased { origin } => {
             tracing::info!(target: "tower_egress", %origin, "a site that was left alone serves again");
         }
+        Event::Slowed { origin, from, to, multiplier } => tracing::warn!(
+            target: "tower_egress",
+            %origin,
+            from,
+            to,
+            multiplier = multiplier.value,
+            "too many attempts fail at a site; fewer leases may be out there at once"
+        ),
+        Event::NotOurRate { origin, before, after } => tracing::warn!(
+            target: "tower_egress",
+            %origin,
+            before = before.value,
+            after = after.value,
+            "as many attempts fail at a site with far fewer leases out; it is not the fleet's concurrency"
+        ),
+        Event::Unlimited { origin, multiplier } => tracing::info!(
+            target: "tower_egress",
+            %origin,
+            multiplier = multiplier.map(|multiplier| multiplier.value),
+            "any number of leases may be out at a site again"
+        ),
         Event::AsksTooHard { multiplier, origin } => tracing::warn!(
             target: "tower_egress",
             multiplier = multiplier.value,

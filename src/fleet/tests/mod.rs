@@ -13,6 +13,7 @@ mod figures;
 mod freshness;
 mod gates;
 mod gateways;
+mod governor;
 mod groups;
 mod hold;
 mod holding;

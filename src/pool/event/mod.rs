@@ -154,6 +154,34 @@ pub enum Event {
         /// The site.
         origin: Origin,
     },
+    /// Too many attempts fail at a site: fewer leases may be out there at once.
+    Slowed {
+        /// The site.
+        origin: Origin,
+        /// As many were out at once.
+        from: u32,
+        /// As many may be now.
+        to: u32,
+        /// Attempts per success, lately.
+        multiplier: Multiplier,
+    },
+    /// As many attempts fail at a site as before with far fewer leases out: it is not how fast the fleet asks, but what it asks
+    /// or through which exits. There may be more at once again.
+    NotOurRate {
+        /// The site.
+        origin: Origin,
+        /// Attempts per success before.
+        before: Multiplier,
+        /// Attempts per success with fewer leases out.
+        after: Multiplier,
+    },
+    /// Any number of leases may be out at a site again.
+    Unlimited {
+        /// The site.
+        origin: Origin,
+        /// Attempts per success, lately; `None` if there were none.
+        multiplier: Option<Multiplier>,
+    },
     /// The fleet asks too hard: lower its concurrency, do not tune single backoffs.
     AsksTooHard {
         /// Attempts per success, lately.

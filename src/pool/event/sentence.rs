@@ -54,6 +54,22 @@ impl fmt::Display for Event {
                 in_time(f, " for", *rest)
             }
             Self::OriginReleased { origin } => write!(f, "{origin} serves again"),
+            Self::Slowed { origin, from, to, multiplier } => {
+                let value = multiplier.value;
+                write!(
+                    f,
+                    "concurrency at {origin} lowered from {from} to {to}: {value:.2} attempts per success"
+                )
+            }
+            Self::NotOurRate { origin, before, after } => {
+                let (before, after) = (before.value, after.value);
+                write!(
+                    f,
+                    "{before:.2} attempts per success at {origin} were {after:.2} with far fewer requests at once: "
+                )?;
+                f.write_str("not their rate, but what they ask for or through which exits")
+            }
+            Self::Unlimited { origin, .. } => write!(f, "concurrency at {origin} is not limited any more"),
             Self::AsksTooHard { multiplier, origin } => {
                 write!(f, "{:.2} attempts per success", multiplier.value)?;
                 if let Some(origin) = origin {

@@ -82,6 +82,8 @@ impl Player {
         // An origin that is left alone is nothing that the list knows: `tests/hold.rs` and `chaos.rs` have it.
         config.knobs.hold = None;
         config.seed = story.seed;
+        // A machine of its own, over rates: `fleet/governor/tests.rs` has its worlds. What a limit does to a line `room.rs` tests.
+        config.knobs.governor = None;
         if let Some(slots) = NonZeroU32::new(story.slots) {
             let gateway = Gateway::parse("http://u-{session}:p@slots.test:1").unwrap();
             config.gateways.push(gateway.sessions(slots));
