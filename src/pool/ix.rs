@@ -41,6 +41,13 @@ impl GatewayIx {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct OriginIx(pub(super) Slot);
 
+impl OriginIx {
+    /// Its place in the table, which another has after it.
+    pub(crate) const fn place(self) -> usize {
+        self.0.index()
+    }
+}
+
 /// A binding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct BindingIx(pub(super) Slot);

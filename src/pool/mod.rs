@@ -13,6 +13,7 @@ mod draws;
 mod enter;
 mod event;
 mod exits;
+mod flow;
 mod gate;
 mod heat;
 mod install;
@@ -42,6 +43,7 @@ pub(crate) use choice::{Blocked, Choice, NoExit};
 pub(crate) use describe::{OriginFacts, PairFacts, PoolFacts};
 pub use event::Event;
 pub(crate) use event::Events;
+pub(crate) use flow::decay;
 pub(crate) use install::Installed;
 pub(crate) use ix::{BindingIx, ExitIx, OriginIx};
 pub(crate) use moved::Moved;
@@ -59,6 +61,7 @@ use bindings::Bindings;
 pub(crate) use bindings::hash_of;
 use bits::Bits;
 use exits::ExitRecord;
+use flow::Flow;
 use gate::State;
 use origins::Origins;
 use pairs::{Pair, Pairs};
@@ -78,7 +81,6 @@ use crate::site::Sites;
 use crate::verdict::Rest;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-#[cfg(test)]
 use std::time::Duration;
 
 /// How many due timers one entry runs, so that none takes long.
@@ -92,6 +94,10 @@ pub(crate) struct Pool {
     epoch: u64,
     /// How long a burned pair rests.
     rest: Rest,
+    /// Successes lately, of all origins.
+    flow: Flow,
+    /// How long until one counts half, in seconds.
+    half_life: f64,
     exits: ExitTable,
     /// What holds at single origins.
     sites: Arc<Sites>,
@@ -148,16 +154,20 @@ pub(crate) struct PoolConfig {
     pub(crate) epoch: u64,
     pub(crate) bounds: Bounds,
     pub(crate) rest: Rest,
+    /// How long until a success of lately counts half.
+    pub(crate) half_life: Duration,
 }
 
 impl Pool {
     pub(crate) fn new(config: PoolConfig) -> Self {
-        let PoolConfig { pools, sites, seed, member, epoch, bounds, rest } = config;
+        let PoolConfig { pools, sites, seed, member, epoch, bounds, rest, half_life } = config;
         let mut pool = Self {
             seed,
             member: mix(u64::from(member.index)),
             epoch,
             rest,
+            flow: Flow::STILL,
+            half_life: half_life.as_secs_f64().max(1e-3),
             exits: ExitTable::new(seed, member, bounds.minted),
             sites: Arc::default(),
             down: Bits::default(),
