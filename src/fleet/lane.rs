@@ -100,7 +100,7 @@ impl Timetable {
         (from..self.second + self.booked.len() as u64).find_map(|second| {
             let saved = if second == self.second { self.saved } else { 0.0 };
             let place = self.place(second);
-            let fits = self.booked[place] + cost <= pace.rate.max(DEAREST) + saved;
+            let fits = self.booked[place] + cost <= (pace.rate.max(DEAREST) + saved).ceil();
             fits.then(|| (place, at.max(Time::from_nanos(second * 1_000_000_000))))
         })
     }

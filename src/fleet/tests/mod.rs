@@ -15,6 +15,7 @@ mod gates;
 mod gateways;
 mod groups;
 mod holding;
+mod lane;
 mod line;
 mod model;
 mod pool_of_one;
