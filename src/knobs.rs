@@ -45,21 +45,37 @@ impl Default for Hold {
     }
 }
 
-/// Retries take turns: each one reserves a slot of its origin's lane.
+/// Retries take turns: each one reserves a slot of its origin's lane, and of the whole fleet's. Slots per second: the floor, or
+/// a share of what succeeds ([`RetryRules::retries_per_success`](crate::verdict::RetryRules::retries_per_success)), or a part
+/// of what is in flight, whichever is most. A retry costs one, or two after a fault of its exit.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Lane {
-    /// Retries per success, lately.
-    pub(crate) ratio: f64,
-    /// Retries per second that there are in any case.
+    /// Slots per second that there are in any case: when nothing succeeds any more, retries must not stop for that.
     pub(crate) floor: f64,
+    /// Slots per second for each lease in flight, at its most lately.
+    pub(crate) part: f64,
+    /// Slots that may be taken at once after a pause, or `part` of what is in flight, if that is more.
+    pub(crate) burst: f64,
     /// How far off a slot may be: whoever would wait longer is told when to come back.
     pub(crate) longest: Duration,
+    /// After this time a success, or the most that was in flight, counts half.
+    pub(crate) half_life: Duration,
+    /// Whether a send that met a rate limit is one of the sends that a request has. If not, the deadline ends it.
+    pub(crate) limited_sends_count: bool,
 }
 
 impl Default for Lane {
-    /// A quarter: a first try that fails in one of five cases keeps attempts per success at 1.25.
+    /// 2 a second and 0.1 for each in flight: with 30 s to wait, all that are in flight may fail at once and nobody is parked.
+    /// Half after 5 s: a storm may spend 7 s' worth of the successes before it.
     fn default() -> Self {
-        Self { ratio: 0.25, floor: 2.0, longest: Duration::from_secs(30) }
+        Self {
+            floor: 2.0,
+            part: 0.1,
+            burst: 3.0,
+            longest: Duration::from_secs(30),
+            half_life: Duration::from_secs(5),
+            limited_sends_count: true,
+        }
     }
 }
 

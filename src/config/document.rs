@@ -31,6 +31,7 @@ pub(super) struct Document {
 pub(super) struct RetryTable {
     preset: Option<String>,
     max_attempts: Option<u32>,
+    retries_per_success: Option<f64>,
     pub(super) replay_cap: Option<usize>,
 }
 
@@ -81,7 +82,11 @@ impl RetryTable {
         let preset = reader.word("retry.preset", self.preset.as_deref(), presets)?;
         let rules = preset.map_or_else(RetryRules::default, |preset| preset());
         let rules = set(rules, self.max_attempts, RetryRules::max_attempts);
-        rules.check().map_err(|error| reader.placed("retry.max_attempts", error))?;
+        let rules = set(rules, self.retries_per_success, RetryRules::retries_per_success);
+        rules.check().map_err(|error| {
+            let path = format!("retry.{}", error.field());
+            reader.placed(&path, error)
+        })?;
         Ok(rules)
     }
 }

@@ -42,7 +42,7 @@
 //! | `[pool.gateway]`, or several as `[[pool.gateway]]` | one of `provider`, `template`, `rotating`; `user`, `password`, `fields`, `via` (`http`, `https`, `socks5h`, `socks5`), `country`, `state`, `city`, `ttl`, `lifetime`, `idle`, `sessions`, `token_length`, `digits` |
 //! | `[[site]]` | `origin`, `pools`, `escalate_at`, `quiet`, `api`, `statuses` |
 //! | `[request]` | `granularity`, `window`, `max_uses`, `affinity`, `scope`, `on_loss`, `exclusive`, `freshness`, `deadline`, `patience`, `attempts`, `repeatable`, `pools`, `country`, `kind` |
-//! | `[retry]` | `preset` (`default`, `article`, `negotiated`), `max_attempts`, `replay_cap` |
+//! | `[retry]` | `preset` (`default`, `article`, `negotiated`), `max_attempts`, `retries_per_success`, `replay_cap` |
 //! | `[classify]` | `attempt_timeout`, `body_idle_timeout`, `collect`, `pages` (whether block pages are looked for) |
 //! | `[client]` | `connect_timeout`, `tunnel_timeout`, `tls_timeout`, `establish_timeout`, `idle_timeout`, `max_idle`, `tunnel_http`, `http2`, `roots`, `proxy_tls` |
 //! | `proxy_tls`, of a pool or the client | `roots`, `identity = { chain, key }`, `server_name` |

@@ -146,14 +146,14 @@ impl Error {
     }
 
     /// What to do about it. After a failure: [`Next::At`] where the request may be repeated and an exit could cure it, only
-    /// not within its sends or its deadline; else [`Next::Never`]. Without a retry layer, and for a body that broke,
+    /// not within its sends or its deadline, or before its turn among all retries; else [`Next::Never`]. Without a retry layer, and for a body that broke,
     /// nobody has judged that: it is `Never`, and whether to ask again is yours to say.
     #[must_use]
     pub fn next(&self) -> Next {
         match &self.0.kind {
             Kind::Refused(refusal) => refusal.next(),
             Kind::Failed { .. } => match self.0.stopped {
-                Some((Why::Exhausted | Why::Deadline | Why::NoUsableExit, at, _)) => Next::At(at),
+                Some((why, at, _)) if why.passes() => Next::At(at),
                 Some((Why::FleetStopped, ..)) => Next::WhenResumed,
                 _ => Next::Never,
             },

@@ -1,6 +1,7 @@
 //! The fleet: every worker that shares a scheduler, as one set of decisions. Pure: `now` comes in, values go out.
 
 mod governor;
+mod lane;
 mod line;
 mod multiplier;
 mod operate;
@@ -24,6 +25,7 @@ pub(crate) use waiting::{Reached, State, Turn};
 pub use crate::pool::{BlockedSpread, Bounds, Event, ExitBlocks, Reason, Receipt, SpreadVerdict};
 pub(crate) use crate::pool::{Events, Installed, MOST_POOLS, Member, Taken};
 
+use lane::{Lanes, TurnAsk};
 use line::Line;
 
 use crate::draw::{Stream, draw};
@@ -83,7 +85,7 @@ pub(crate) struct Fleet {
     retries: u64,
     meter: multiplier::Meter,
     governors: governor::Governors,
-    #[allow(dead_code, reason = "the parts come one by one")]
+    lanes: Lanes,
     knobs: Knobs,
 }
 
@@ -111,6 +113,7 @@ impl Fleet {
             retries: 0,
             meter: multiplier::Meter::default(),
             governors: governor::Governors::new(config.knobs.governor),
+            lanes: Lanes::new(config.knobs.lane),
             knobs: config.knobs,
         }
     }
@@ -338,7 +341,7 @@ impl Fleet {
                 Err(NoExit::Unusable { retry_at, .. } | NoExit::Held { retry_at, .. }) => retry_at.since(now),
                 Err(NoExit::Moved { .. } | NoExit::Unheld | NoExit::Unfit | NoExit::Stopped) => Duration::MAX,
             },
-            max_sends: ask.ask.max_sends.map_or_else(|| self.rules.max_sends(), NonZeroU32::get),
+            max_sends: self.most_sends(ask.ask),
             sends: ask.ask.trail.sends,
             repeatable: ask.repeatable,
             replayable: ask.replayable,
@@ -349,8 +352,23 @@ impl Fleet {
         self.retries += 1;
         match self.rules.verdict(&facts) {
             Verdict::Stop(Why::NoUsableExit) => Verdict::Stop(instead),
-            verdict => verdict,
+            Verdict::Retry { delay, switch } => {
+                let Facts { evidence, left, draw, .. } = facts;
+                match self.turn(now, &TurnAsk { origin, evidence, delay, left, draw }) {
+                    Ok(delay) => Verdict::Retry { delay, switch },
+                    // No sooner than an exit may go, either.
+                    Err(turn) => Verdict::Stop(Why::Parked { retry_in: turn.max(facts.soonest) }),
+                }
+            }
+            stop => stop,
         }
+    }
+
+    /// How often a request may be sent.
+    fn most_sends(&self, ask: &LeaseRequest) -> u32 {
+        let most = ask.max_sends.map_or_else(|| self.rules.max_sends(), NonZeroU32::get);
+        let free = self.knobs.lane.is_some_and(|lane| !lane.limited_sends_count);
+        if free { most.saturating_add(ask.trail.limited) } else { most }
     }
 
     /// The ways out that no lease will take again, or not over the same connections, since the last time.
@@ -374,6 +392,7 @@ impl Fleet {
         for origin in &mut snapshot.origins {
             origin.lately = self.pool.known(&origin.origin).and_then(|at| self.governors.lately(at));
         }
+        snapshot.parked = self.lanes.parked;
         snapshot.refusals = self.refusals;
         snapshot
     }

@@ -37,6 +37,9 @@ pub struct Snapshot {
     /// The fleet asks too hard: in two such ticks in a row the multiplier was surely above 1.5 (by the lower bound of the
     /// failed share, one-sided 95 %), and has not been at 1.2 or less in three in a row since.
     pub alarm: bool,
+    /// Requests that were given back instead of being sent again, because too many retries were before them:
+    /// [`Why::Parked`](crate::verdict::Why::Parked).
+    pub parked: u64,
     /// Leases refused, by reason.
     pub refusals: RefusalCounts,
     /// The named pools, by name.

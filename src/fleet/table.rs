@@ -50,6 +50,9 @@ impl fmt::Display for Snapshot {
             let (size, share) = (Size(exit.wire.total()), 100.0 * exit.share);
             row(f, "  most through", format_args!("{}: {size}, {share:.0} %", exit.exit))?;
         }
+        if self.parked > 0 {
+            row(f, "parked", format_args!("{} requests, too many retries before them", self.parked))?;
+        }
         self.origins(f)?;
         for pair in &self.hottest {
             let text = format_args!("{:.2} {} at {}", pair.heat, pair.exit, pair.origin);

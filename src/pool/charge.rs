@@ -110,6 +110,10 @@ impl Pool {
         let Some(record) = self.origins.get_mut(origin) else { return (false, false) };
         let minded = record.trouble.is_some() || is_said_by_the_origin(&evidence.outcome);
         *record.counts.of(&evidence.outcome) += 1;
+        if record.flow.is_due(now) {
+            let more = record.flow.take_in(now, record.counts.ok, evidence.outcome.is_ok(), self.half_life);
+            self.flow.add(now, more, self.half_life);
+        }
         if record.spread.is_some() || matches!(evidence.outcome, Outcome::Blocked { .. }) {
             // Behind a gateway that rotates by itself nobody knows which exit it was.
             let rotates = |known: &ExitRecord| matches!(known.source, Source::Rotating { .. });

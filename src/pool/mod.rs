@@ -13,6 +13,7 @@ mod draws;
 mod enter;
 mod event;
 mod exits;
+mod flow;
 mod gap;
 mod gate;
 mod heat;
@@ -46,6 +47,7 @@ pub(crate) use choice::{Blocked, Choice, NoExit};
 pub(crate) use describe::{OriginFacts, PairFacts, PoolFacts};
 pub use event::Event;
 pub(crate) use event::Events;
+pub(crate) use flow::decay;
 pub(crate) use install::Installed;
 pub(crate) use ix::{BindingIx, ExitIx, OriginIx};
 pub(crate) use moved::Moved;
@@ -64,6 +66,7 @@ use bindings::Bindings;
 pub(crate) use bindings::hash_of;
 use bits::Bits;
 use exits::ExitRecord;
+use flow::Flow;
 use gate::State;
 use origins::Origins;
 use pairs::{Pair, Pairs};
@@ -84,8 +87,6 @@ use crate::site::Sites;
 use crate::verdict::Rest;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-#[cfg(test)]
-use std::time::Duration;
 
 /// How many due timers one entry runs, so that none takes long.
 const TICK: usize = 64;
@@ -99,6 +100,10 @@ pub(crate) struct Pool {
     /// How long a burned pair rests.
     rest: Rest,
     knobs: Knobs,
+    /// Successes lately, of all origins.
+    flow: Flow,
+    /// How long until one counts half, in seconds.
+    half_life: f64,
     exits: ExitTable,
     /// What holds at single origins.
     sites: Arc<Sites>,
@@ -167,6 +172,8 @@ impl Pool {
             epoch,
             rest,
             knobs,
+            flow: Flow::STILL,
+            half_life: knobs.lane.unwrap_or_default().half_life.as_secs_f64().max(1e-3),
             exits: ExitTable::new(seed, member, bounds.minted),
             sites: Arc::default(),
             down: Bits::default(),

@@ -1,6 +1,7 @@
 //! The origins that are known, by name.
 
 use super::bits::Bits;
+use super::flow::Flow;
 use super::gap::Gap;
 use super::heat::Heat;
 use super::hold::Trouble;
@@ -38,6 +39,8 @@ pub(crate) struct OriginRecord {
     pub(crate) leases: u64,
     pub(crate) counts: OutcomeCounts,
     pub(crate) wire: WireBytes,
+    /// Successes lately.
+    pub(super) flow: Flow,
     /// Over all exits: the prior of each pair.
     pub(super) heat: Heat,
     /// The same for each gateway's exits alone: the prior of theirs. Empty until one has been used.
@@ -137,6 +140,7 @@ impl Origins {
             leases: 0,
             counts: OutcomeCounts::default(),
             wire: WireBytes::default(),
+            flow: Flow::STILL,
             heat: Heat::COLD,
             gateways: Vec::new(),
             plan: None,

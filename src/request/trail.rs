@@ -12,6 +12,8 @@ const MAX_AVOID: usize = 16;
 pub(crate) struct Trail {
     /// How often the request was sent.
     pub(crate) sends: u32,
+    /// How many of these met a rate limit.
+    pub(crate) limited: u32,
     /// Exits it has used in vain: another one is better, if there is one.
     pub(crate) avoid: Vec<ExitId>,
     /// Exits that were refused for this request and not charged for it: none of them again.
@@ -26,6 +28,8 @@ impl Trail {
     /// Counts an attempt that is over. Only what another exit can cure makes the request keep away from this one.
     pub(crate) fn record(&mut self, exit: ExitId, evidence: &Evidence, charged: bool) {
         self.sends = self.sends.saturating_add(1);
+        let limited = matches!(evidence.outcome, Outcome::RateLimited { .. });
+        self.limited = self.limited.saturating_add(u32::from(limited));
         // A gateway status in the absolute form may be the exit's own word.
         let doubtful = matches!(evidence.outcome, Outcome::OriginError { .. }) && evidence.seen != Seen::Seen;
         let other = match evidence.outcome.domain() {

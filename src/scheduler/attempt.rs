@@ -77,6 +77,8 @@ struct State {
     wait: Duration,
     waited: Duration,
     kept: Option<Error>,
+    /// Why the request was not sent again, and when it may be served.
+    stopped: Option<(Why, Instant)>,
 }
 
 impl Attempt {
@@ -169,6 +171,10 @@ impl Attempt {
         lock(&self.0.state).count()
     }
 
+    pub(super) fn stopped(&self) -> Option<(Why, Instant)> {
+        lock(&self.0.state).stopped
+    }
+
     pub(super) fn waited(&self) -> Duration {
         lock(&self.0.state).waited
     }
@@ -209,12 +215,12 @@ impl Attempt {
         (scheduler.instant(at).into_std(), at.since(scheduler.now()))
     }
 
-    /// What the request does next, and if it stops with an error, when the first exit may serve it. By the slot, because the
+    /// What the request does next, and if it stops with an error, when it may be served. By the slot, because the
     /// lease may sit in a body, or be gone.
     pub(crate) fn retry(&self, replayable: bool) -> (Verdict, Option<(Instant, Duration)>) {
         let _outdated; // dropped without the lock
         let mut state = lock(&self.0.state);
-        let State { ask, last, wait, waited, kept, .. } = &mut *state;
+        let State { ask, last, wait, waited, kept, stopped, .. } = &mut *state;
         // Nothing was reported if the next lease was refused: then the error that asked for it stays parked.
         let (Some((receipt, evidence)), Some(ask)) = (last.take(), ask) else {
             return (Verdict::Stop(Why::Done), None);
@@ -230,11 +236,15 @@ impl Attempt {
         let scheduler = &self.0.scheduler;
         let (verdict, soonest) =
             scheduler.retry(&RetryAsk { receipt, evidence, ask, repeatable, replayable, deadline });
-        if let Verdict::Retry { delay, .. } = verdict {
-            *wait = delay;
-            *waited += delay;
+        let at = self.in_time(soonest);
+        match verdict {
+            Verdict::Retry { delay, .. } => {
+                *wait = delay;
+                *waited += delay;
+            }
+            Verdict::Stop(why) => *stopped = Some((why, at.0)),
         }
-        (verdict, Some(self.in_time(soonest)))
+        (verdict, Some(at))
     }
 }
 

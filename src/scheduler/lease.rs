@@ -101,7 +101,8 @@ impl Lease {
     /// [repeatable](LeaseRequest::repeatable) only if it says so.
     ///
     /// # Errors
-    /// Why the request is not to be sent again; [`Why::Unreported`] if nothing was reported.
+    /// Why the request is not to be sent again; [`Why::Unreported`] if nothing was reported; [`Why::Parked`], with the time
+    /// until it may be, if too many retries are before it.
     pub fn retry(mut self, mut ask: LeaseRequest) -> Result<(Duration, LeaseRequest), Why> {
         let Some(mut held) = self.0.take() else { return Err(Why::Done) };
         held.release_own(None);

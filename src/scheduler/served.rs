@@ -6,8 +6,9 @@ use crate::error::AttemptRecord;
 use crate::exit::ExitId;
 use crate::outcome::{Egress, Evidence, Outcome, WireBytes};
 use crate::request::Key;
+use crate::verdict::Why;
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How a response was served; `ClassifyLayer` puts it into the extensions of every response. Passive: a clone keeps the
 /// facts, never the lease.
@@ -79,6 +80,23 @@ impl Served {
     #[must_use]
     pub fn waited(&self) -> Duration {
         self.0.held().attempt.as_ref().map_or(Duration::ZERO, |attempt| attempt.waited())
+    }
+
+    /// Why the request was not sent again although this answer is no good one (a 403 after the last of its sends, a 503 with
+    /// too many retries before it); `None` of a good one, and without a retry layer.
+    #[must_use]
+    pub fn why(&self) -> Option<Why> {
+        self.stopped().map(|(why, _)| why)
+    }
+
+    /// When the same request may be served, by tokio's clock, if later it may: as [`Next::At`](crate::Next::At) of an error.
+    #[must_use]
+    pub fn retry_at(&self) -> Option<Instant> {
+        self.stopped().filter(|(why, _)| why.passes()).map(|(_, at)| at)
+    }
+
+    fn stopped(&self) -> Option<(Why, Instant)> {
+        self.0.held().attempt.as_ref()?.stopped()
     }
 
     /// Bytes of the response's body that were read so far, without its head and without what the wire adds.

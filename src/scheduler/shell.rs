@@ -11,7 +11,7 @@ use crate::fleet::{Fleet, FleetConfig, Receipt, Refusal, Release, RetryAsk, Stat
 use crate::outcome::{Evidence, WireBytes};
 use crate::request::{LeaseRequest, Origin, Time};
 use crate::site::{Site, Sites};
-use crate::verdict::Verdict;
+use crate::verdict::{Verdict, Why};
 use std::fmt;
 use std::sync::Arc;
 use std::task::Waker;
@@ -244,11 +244,15 @@ impl Scheduler {
         }
     }
 
-    /// The verdict, and if it stops, when the first exit may serve the request.
+    /// The verdict, and if it stops, when the request may be served.
     pub(super) fn retry(&self, ask: &RetryAsk<'_>) -> (Verdict, Time) {
         self.act(|fleet, now| {
             let verdict = fleet.retry(now, ask);
-            let soonest = if matches!(verdict, Verdict::Stop(_)) { fleet.soonest(now, ask) } else { now };
+            let soonest = match verdict {
+                Verdict::Retry { .. } => now,
+                Verdict::Stop(Why::Parked { retry_in }) => now + retry_in,
+                Verdict::Stop(_) => fleet.soonest(now, ask),
+            };
             (verdict, soonest)
         })
     }

@@ -58,6 +58,19 @@ pub enum Why {
     Drained,
     /// The deadline comes first.
     Deadline,
+    /// Too many retries are before it: its turn would be more than 30 s away, or after its deadline. It was given back
+    /// unsent, and nothing is kept for it.
+    Parked {
+        /// How long until it may go, from when that was decided on: others that were parked have been told other times.
+        retry_in: Duration,
+    },
+}
+
+impl Why {
+    /// Whether the same request may be served later.
+    pub(crate) const fn passes(self) -> bool {
+        matches!(self, Self::Exhausted | Self::Deadline | Self::NoUsableExit | Self::Parked { .. })
+    }
 }
 
 impl fmt::Display for Why {
@@ -78,6 +91,7 @@ impl fmt::Display for Why {
             Self::FleetStopped => "every login is stopped until one is mended and resumed",
             Self::Drained => "the fleet was drained meanwhile",
             Self::Deadline => "the deadline comes first",
+            Self::Parked { .. } => "too many retries are before it",
         })
     }
 }

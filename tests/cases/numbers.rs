@@ -36,6 +36,7 @@ fn te_137_an_impossible_number_fails_the_build_and_names_its_field() {
     for (builder, field) in [
         (builder().rules(RetryRules::default().max_attempts(0)), "max_attempts"),
         (builder().rules(RetryRules::article().max_attempts(0)), "max_attempts"),
+        (builder().rules(RetryRules::default().retries_per_success(f64::NAN)), "retries_per_success"),
         (builder().bounds(Bounds::default().leases(0)), "bounds.leases"),
         (builder().bounds(Bounds::default().waiters(0)), "bounds.waiters"),
         (builder().bounds(Bounds::default().origins(0)), "bounds.origins"),

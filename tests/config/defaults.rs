@@ -112,6 +112,7 @@ fn each_key_changes_what_it_names() {
         "retry.preset = 'article'",
         "retry.preset = 'negotiated'",
         "retry.max_attempts = 1",
+        "retry.retries_per_success = 1",
         POOL,
         SITE,
     ];

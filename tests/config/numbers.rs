@@ -42,6 +42,7 @@ fn te_137_impossible_numbers_are_errors_that_name_the_field() {
     refuses(GATEWAY, "pool[0].gateway", "lifetime", &NO_SPAN);
     refuses(GATEWAY, "pool[0].gateway", "ttl", &NO_SPAN);
     refuses("[retry]\n", "retry", "max_attempts", &NO_COUNT);
+    refuses("[retry]\n", "retry", "retries_per_success", &["-0.01", "nan", "inf", "-inf", "2.1"]);
     refuses("[retry]\n", "retry", "replay_cap", &["-1", "nan"]);
     for key in ["leases", "waiters", "origins", "pairs", "bindings", "minted", "events"] {
         refuses("[bounds]\n", "bounds", key, &NO_COUNT);

@@ -14,6 +14,7 @@ mod lease;
 mod observers;
 mod order;
 mod pages;
+mod parked;
 mod plain;
 mod retry;
 mod rules;

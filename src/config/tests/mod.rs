@@ -77,7 +77,7 @@ fn what_is_wrong_is_named_with_line_field_and_cure() {
         (&"[[pool]]\nname = 'a'\n".repeat(65), "127: pool[63] is one too many; name at most 63"),
         (
             "[retry]\nzzzzzzzz = 1",
-            "2: retry has no key `zzzzzzzz`; known are preset, max_attempts, replay_cap",
+            "2: retry has no key `zzzzzzzz`; known are preset, max_attempts, retries_per_success, replay_cap",
         ),
         ("[pool]\nname = 'dc'", "1: pool is not a list; write its head with two brackets, like [[pool]]"),
         ("[[pool]]\nproxies = ['a:1']", "1: pool[0] has no `name`; add it"),

@@ -17,6 +17,7 @@ mod governor;
 mod groups;
 mod hold;
 mod holding;
+mod lane;
 mod line;
 mod model;
 mod pool_of_one;

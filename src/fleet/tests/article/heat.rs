@@ -5,8 +5,9 @@ use crate::fleet::tests::retries::verdict;
 use crate::outcome::{AuthReason, GatewayScope};
 use crate::request::OnLoss;
 
-/// The waits that so many requests are given which met this in the same moment.
+/// The waits that so many requests are given which met this in the same moment: by the rules alone, and not for their turn.
 fn waits(world: &mut World, grant: &Grant, outcome: Outcome, count: usize) -> Vec<f64> {
+    world.fleet.knobs.lane = None;
     let wait = |_| match verdict(world, grant, &per(), outcome) {
         Verdict::Retry { delay, .. } => delay.as_secs_f64(),
         Verdict::Stop(why) => panic!("{why}"),

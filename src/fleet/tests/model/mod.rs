@@ -1,6 +1,8 @@
 //! The fleet against a naive reference, by stories that proptest draws.
 //!
 //! The reference keeps a list of all that has happened and computes each answer from it anew, as the documents say it.
+//! The lane of retries is on, and only that it tells the same again is looked at here: `tests/lane.rs` has its rules, as
+//! windows over all turns.
 //! `PROPTEST_CASES` and `PROPTEST_RNG_SEED` look further than the 256 stories of every run.
 
 mod answers;
