@@ -15,6 +15,8 @@ pub(crate) enum Stream {
     Cooldown,
     /// Jitter of a retry's delay.
     Retry,
+    /// The short rest of a pair whose block is laid to the request: counter = the lease.
+    Spare,
 }
 
 /// A uniform u64.

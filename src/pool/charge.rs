@@ -21,7 +21,7 @@
 use super::Pool;
 use super::Receipt;
 use super::event::Event;
-use super::exits::{ExitRecord, Source};
+use super::exits::Source;
 use super::gate::State;
 use super::ix::{BindingIx, ExitIx, OriginIx};
 use super::pairs::Pair;
@@ -60,8 +60,8 @@ impl Pool {
             self.take_back(now, by, before);
         }
         let again = amends.is_some_and(|before| before.evidence.outcome.is_ok());
-        let settled = self.charge_pair(now, by, evidence, again);
         let mut cost = amends.map(|before| before.cost).unwrap_or_default();
+        let settled = self.charge_pair::<false>(now, by, evidence, again, &mut cost);
         if !settled && !self.charge_parents(now, by, evidence, &mut cost) {
             self.charge_exit(now, by, evidence, &mut cost);
         }
@@ -86,12 +86,12 @@ impl Pool {
 
     fn take_back(&mut self, now: Time, by: &Receipt, before: &Taken) {
         let (exit, origin) = by.at;
-        let Taken { evidence: before, at, .. } = before;
+        let Taken { evidence: before, at, cost } = before;
         let Some(record) = self.origins.get_mut(origin) else { return };
         let count = record.counts.of(&before.outcome);
         *count = count.saturating_sub(1);
-        self.spreads.take_back(record.spread, now, by.exit, &before.outcome);
-        let Some(share) = share(by, &before.outcome) else { return };
+        self.spreads.take_back(record.spread, now, by, &before.outcome);
+        let Some(share) = share(by, &before.outcome).filter(|_| !cost.spared) else { return };
         record.heat.take_back(now, *at, share);
         if let Some(slot) = self.pairs.find(exit, origin) {
             self.with_pair(slot, |pair| pair.take_back(now, *at, share));
@@ -99,18 +99,28 @@ impl Pool {
     }
 
     /// Says whether that was all: most evidence is good, and of an exit that has nothing to be cleared of. `again`: the attempt
-    /// has been good before.
+    /// has been good before. `LATE`: it was counted already, when it cost its pair nothing.
     #[inline]
-    fn charge_pair(&mut self, now: Time, by: &Receipt, evidence: &Evidence, again: bool) -> bool {
+    pub(super) fn charge_pair<const LATE: bool>(
+        &mut self,
+        now: Time,
+        by: &Receipt,
+        evidence: &Evidence,
+        again: bool,
+        cost: &mut Cost,
+    ) -> bool {
         let (exit, origin) = by.at;
-        let Some(record) = self.origins.get_mut(origin) else { return false };
-        *record.counts.of(&evidence.outcome) += 1;
-        if record.spread.is_some() || matches!(evidence.outcome, Outcome::Blocked { .. }) {
-            // Behind a gateway that rotates by itself nobody knows which exit it was.
-            let rotates = |known: &ExitRecord| matches!(known.source, Source::Rotating { .. });
-            if !self.exits.get(exit).is_some_and(rotates) {
-                self.spreads.count(&mut record.spread, now, by.exit, &evidence.outcome);
+        let Some(mut record) = self.origins.get_mut(origin) else { return false };
+        if !LATE {
+            *record.counts.of(&evidence.outcome) += 1;
+        }
+        if !LATE && (record.spread.is_some() || matches!(evidence.outcome, Outcome::Blocked { .. })) {
+            cost.spared = self.diagnose(now, by, evidence);
+            if cost.spared {
+                return false;
             }
+            let Some(known) = self.origins.get_mut(origin) else { return false };
+            record = known;
         }
         let Some(share) = share(by, &evidence.outcome) else { return false };
         record.heat.add(now, share);

@@ -49,6 +49,9 @@ impl Pool {
             record.in_flight += 1;
             record.leases += 1;
             record.last_used = now;
+            if record.spread.is_some() {
+                entry.clean = self.spreads.is_clean(record.spread, exit);
+            }
         }
         Some((route, entry))
     }

@@ -9,6 +9,7 @@ mod check;
 mod choice;
 mod choose;
 mod describe;
+mod diagnose;
 mod draws;
 mod enter;
 mod event;
@@ -51,7 +52,7 @@ pub use reason::Reason;
 pub use receipt::Receipt;
 pub(crate) use receipt::{Cost, LeaseId, Taken};
 pub(crate) use slab::{Slab, Slot};
-pub use spread::{BlockedSpread, ExitBlocks, SpreadVerdict};
+pub use spread::{BlockedSpread, Cause, Diagnosis, ExitBlocks, SpreadVerdict, Subnet, SubnetBlocks};
 pub(crate) use stake::Stake;
 pub(crate) use table::Member;
 
@@ -72,6 +73,7 @@ use crate::draw::mix;
 #[cfg(test)]
 use crate::exit::ExitId;
 use crate::exit::{self, Reuse, Route};
+use crate::knobs;
 use crate::outcome::{Egress, WireBytes};
 use crate::request::{Key, Origin, Time};
 use crate::site::Sites;
@@ -136,6 +138,8 @@ pub(crate) struct Entry {
     pub(crate) fresh: bool,
     /// Of which pool the exit is.
     pub(crate) named: NamedIx,
+    /// The exit has served the origin lately, and not blocked since.
+    pub(crate) clean: bool,
 }
 
 /// What a pool is built from.
@@ -148,11 +152,12 @@ pub(crate) struct PoolConfig {
     pub(crate) epoch: u64,
     pub(crate) bounds: Bounds,
     pub(crate) rest: Rest,
+    pub(crate) diagnosis: Option<knobs::Diagnosis>,
 }
 
 impl Pool {
     pub(crate) fn new(config: PoolConfig) -> Self {
-        let PoolConfig { pools, sites, seed, member, epoch, bounds, rest } = config;
+        let PoolConfig { pools, sites, seed, member, epoch, bounds, rest, diagnosis } = config;
         let mut pool = Self {
             seed,
             member: mix(u64::from(member.index)),
@@ -169,7 +174,7 @@ impl Pool {
             turn: 0,
             dead: BTreeSet::new(),
             origins: Origins::new(bounds.origins),
-            spreads: Spreads::new(),
+            spreads: Spreads::new(diagnosis),
             pairs: Pairs::new(bounds.pairs),
             bindings: Bindings::new(bounds.bindings),
             timers: Timers::default(),
@@ -245,6 +250,7 @@ impl Pool {
     /// What an attempt has revealed of its exit. A held one that leaves from elsewhere now is told of: its holder may have
     /// cookies that are bound to the address. Says whether it does.
     pub(crate) fn reveal(&mut self, now: Time, by: &Receipt, egress: &Egress) -> bool {
+        self.reveal_subnet(by, egress);
         let Some((ix, generation)) = by.binding else { return false };
         let at = by.at.0;
         let held = self.bindings.get_mut(ix).filter(|held| held.generation == generation && held.exit == at);

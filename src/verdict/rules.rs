@@ -25,7 +25,8 @@ const HINT_CAP: Duration = Duration::from_secs(3_600);
 /// D = min(30, 0.25 · 2^(7 h')) · U(0.75, 1.25), where h' is at least the origin's own block rate.
 ///
 /// Where no other exit may go now, the request waits in line after that, if patience and deadline allow, else it stops. A
-/// TLS handshake with the origin that has failed through two exits stops: no other exit can cure it.
+/// TLS handshake with the origin that has failed through two exits stops: no other exit can cure it. So does a request that was
+/// blocked on two exits that serve others, while the origin's blocks follow requests and not exits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RetryRules {
     preset: Preset,
@@ -129,6 +130,7 @@ impl RetryRules {
             Outcome::RateLimited { .. } => (Switch::Exit, self.limited(facts)),
             // Another address will not help.
             Outcome::Blocked { by: BlockedBy::Pattern } => return Err(Why::NoCure),
+            Outcome::Blocked { .. } if facts.request_blocked => return Err(Why::RequestBlocked),
             Outcome::Blocked { .. } => (Switch::Exit, self.blocked(facts)),
             Outcome::ProxyError { .. } | Outcome::Interrupted { .. } => (Switch::Exit, self.broken(facts)),
             // The exit is gone, and another token is a healthy one.
