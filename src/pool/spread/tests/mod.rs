@@ -2,6 +2,7 @@
 
 mod requests;
 mod site;
+mod subnets;
 
 use super::counts::Counts;
 use super::*;

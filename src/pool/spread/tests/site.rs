@@ -70,7 +70,11 @@ impl<'a> Site<'a> {
 
     fn after(&mut self, now: u64, milliseconds: f64, step: Step) {
         let order = self.leases + u64::try_from(self.steps.len()).unwrap();
-        self.steps.push(Reverse((now + Duration::from_secs_f64(milliseconds / 1e3).as_nanos() as u64, order, step)));
+        self.steps.push(Reverse((
+            now + Duration::from_secs_f64(milliseconds / 1e3).as_nanos() as u64,
+            order,
+            step,
+        )));
     }
 
     pub(super) fn run(mut self) -> Seen {
@@ -110,9 +114,9 @@ impl<'a> Site<'a> {
     }
 
     fn send(&mut self, now: u64, request: Request) {
-        let found = (0..40).map(|_| self.dice.below(self.plan.exits)).find(|exit| {
-            self.rests[*exit].0 <= now && !request.avoid.contains(&Some(*exit))
-        });
+        let found = (0..40)
+            .map(|_| self.dice.below(self.plan.exits))
+            .find(|exit| self.rests[*exit].0 <= now && !request.avoid.contains(&Some(*exit)));
         // Nobody may go: it waits for a second.
         let Some(exit) = found else { return self.after(now, 1_000.0, Step::Send(request)) };
         self.leases += 1;
@@ -121,7 +125,13 @@ impl<'a> Site<'a> {
         self.after(now, takes, Step::Answer { request, exit, lease, clean, sent: now });
     }
 
-    fn answer(&mut self, now: u64, mut request: Request, exit: usize, (lease, clean, sent): (u64, bool, u64)) {
+    fn answer(
+        &mut self,
+        now: u64,
+        mut request: Request,
+        exit: usize,
+        (lease, clean, sent): (u64, bool, u64),
+    ) {
         let blocked = self.dice.unit() < (self.plan.rule)(exit, sent / 1_000 / MS, request.poison);
         let place = Some((exit, self.plan.exits));
         let (id, again) = (self.ids[exit], request.blocks > 0);
