@@ -17,6 +17,8 @@ pub(crate) enum Stream {
     Retry,
     /// Lengthening the hold of an origin: entity = origin, counter = how often it was held.
     Hold,
+    /// The short rest of a pair whose block is laid to the request: counter = the lease.
+    Spare,
 }
 
 /// A uniform u64.

@@ -11,6 +11,14 @@ pub(crate) struct Knobs {
     pub(crate) governor: Option<Governor>,
     pub(crate) spacing: Option<Spacing>,
     pub(crate) suspicion: Option<Suspicion>,
+    pub(crate) diagnosis: Option<Diagnosis>,
+}
+
+impl Knobs {
+    /// Nothing collective: each pair and each request for itself.
+    #[cfg(any(test, feature = "lab"))]
+    pub(crate) const NONE: Self =
+        Self { hold: None, lane: None, governor: None, spacing: None, suspicion: None, diagnosis: None };
 }
 
 impl Default for Knobs {
@@ -21,6 +29,7 @@ impl Default for Knobs {
             governor: Some(Governor::default()),
             spacing: Some(Spacing::default()),
             suspicion: Some(Suspicion::default()),
+            diagnosis: Some(Diagnosis::default()),
         }
     }
 }
@@ -199,5 +208,43 @@ pub(crate) struct Suspicion {
 impl Default for Suspicion {
     fn default() -> Self {
         Self { least: Duration::from_secs(1), calm: 10, most: 32.0 }
+    }
+}
+
+/// What an origin's blocks depend on: the request, the subnet, the exit, or none of them; and what follows from it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Diagnosis {
+    /// How often the figures are looked at. A verdict begins, and ends, when two looks in a row say so.
+    pub(crate) tick: Duration,
+    /// What was counted of retries weighs half after this time.
+    pub(crate) half_life: Duration,
+    /// Blocks depend on the request if the Z of Mantel and Haenszel is above this,
+    pub(crate) z: f64,
+    /// a request that was blocked elsewhere has more than so many times the odds of others to be blocked,
+    pub(crate) odds: f64,
+    /// and as many of them were blocked again, lately.
+    pub(crate) blocked_again: f64,
+    /// A block that is laid to the request rests its pair for so long: from, to.
+    pub(crate) spared: (Duration, Duration),
+    /// A request that was blocked by as many clean exits is not sent again while that verdict holds.
+    pub(crate) clean_blocks: u8,
+    /// The exits of a subnet that is refused rest once, all of them.
+    pub(crate) rest_subnets: bool,
+}
+
+impl Default for Diagnosis {
+    /// One in a thousand by chance (and about one in 100,000 once there are counts of some minutes: what is old weighs less in
+    /// the sum than in its deviation). Five blocked again, because fewer are not normally distributed.
+    fn default() -> Self {
+        Self {
+            tick: Duration::from_secs(5),
+            half_life: Duration::from_secs(30),
+            z: 3.09,
+            odds: 3.0,
+            blocked_again: 5.0,
+            spared: (Duration::from_millis(500), Duration::from_millis(1_500)),
+            clean_blocks: 2,
+            rest_subnets: true,
+        }
     }
 }

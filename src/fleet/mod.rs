@@ -22,7 +22,10 @@ pub use snapshot::{
 };
 pub(crate) use waiting::{Reached, State, Turn};
 
-pub use crate::pool::{BlockedSpread, Bounds, Event, ExitBlocks, Reason, Receipt, SpreadVerdict};
+pub use crate::pool::{
+    BlockedSpread, Bounds, Cause, Diagnosis, Event, ExitBlocks, Reason, Receipt, SpreadVerdict, Subnet,
+    SubnetBlocks,
+};
 pub(crate) use crate::pool::{Events, Installed, MOST_POOLS, Member, Taken};
 
 use lane::{Lanes, TurnAsk};
@@ -136,7 +139,7 @@ impl Fleet {
         let Some((mut route, entry)) = self.pool.enter(now, id, (exit, origin), now + ask.deadline) else {
             return Err(busy(now, "the exit went while it was chosen"));
         };
-        let Entry { trial, fresh, paced, named } = entry;
+        let Entry { trial, fresh, paced, named, clean } = entry;
         route.set_held(binding.is_some());
         if fresh || ask.freshness != Freshness::Keep || ask.repeatable == Some(false) {
             self.restrict(&mut route, ask, fresh, binding);
@@ -161,7 +164,9 @@ impl Fleet {
         }
         let charged = ask.trail.burned < BURNS || paced;
         let (exit_id, at) = (route.exit(), (exit, origin));
-        let receipt = Receipt { id, exit: exit_id, at, named, binding, sent: now, charged };
+        let (again, blocked) = (ask.trail.burned > 0, ask.trail.clean_block.map(LeaseId));
+        let receipt =
+            Receipt { id, exit: exit_id, at, named, binding, sent: now, charged, again, clean, blocked };
         Ok(Grant { receipt, route, reason, trial })
     }
 
@@ -258,12 +263,26 @@ impl Fleet {
         self.pool.tick(now);
         self.pool.tell_report(now, receipt, evidence, amends.is_some());
         let taken = self.pool.charge(now, receipt, evidence, amends);
-        if taken.is_some() {
-            let (at, before) = (receipt.at.1, amends.map(|before| &before.evidence));
-            self.measure(now, at, evidence, before);
-            self.govern(now, (receipt.sent, at), evidence, before);
+        if let Some(taken) = &taken {
+            // A block that is laid to the request says nothing of how hard the fleet asks.
+            let before = amends.filter(|before| !before.cost.spared).map(|before| &before.evidence);
+            if !taken.cost.spared {
+                self.measure(now, receipt.at.1, evidence, before);
+                self.govern(now, (receipt.sent, receipt.at.1), evidence, before);
+            }
+        }
+        if receipt.blocked.is_some() && evidence.outcome.is_ok() {
+            self.charge_late(now, receipt);
         }
         taken
+    }
+
+    /// A request that was blocked has passed elsewhere: so it was the exit's block.
+    #[cold]
+    fn charge_late(&mut self, now: Time, passed: &Receipt) {
+        if let Some((by, evidence)) = self.pool.charge_late(now, passed) {
+            self.measure(now, by.at.1, &evidence, None);
+        }
     }
 
     /// Once per lease: its guard sees to that. `evidence` is what it reported last. Says whether somebody may wait for it, and
@@ -334,6 +353,8 @@ impl Fleet {
             heat_left: self.pool.heat(now, ask.receipt.at.0, origin),
             prior: self.pool.prior(now, origin),
             heat_next: next.as_ref().ok().map(|choice| self.pool.heat_of(now, choice, origin)),
+            request_blocked: ask.ask.trail.clean_blocks > 0
+                && self.pool.blocks_request(now, origin, ask.ask.trail.clean_blocks),
             soonest: match next {
                 // Who asks may be one of those who fill it.
                 Ok(_) | Err(NoExit::Held { by: HeldBy::Limit, .. }) => Duration::ZERO,

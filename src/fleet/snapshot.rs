@@ -3,7 +3,7 @@
 use crate::error::UnusableCounts;
 use crate::exit::ExitId;
 use crate::outcome::{Multiplier, OutcomeCounts, WireBytes};
-use crate::pool::{BlockedSpread, Pool, PoolFacts};
+use crate::pool::{BlockedSpread, Diagnosis, Pool, PoolFacts};
 use crate::request::{Key, Origin, Time};
 use std::time::Duration;
 
@@ -79,6 +79,7 @@ impl Snapshot {
             benched: facts.benched,
             held: facts.held,
             spread: facts.spread,
+            diagnosis: facts.diagnosis.cloned(),
             pool: facts.pool,
             limit: facts.limit,
             lately: None,
@@ -226,6 +227,8 @@ pub struct OriginSnapshot {
     /// How its blocks spread over exits; `None` if nothing was blocked within the last 30 to 60 s, or more than 256 origins
     /// are blocked at once, or it was through gateways that rotate by themselves alone, where nobody knows the exit.
     pub spread: Option<BlockedSpread>,
+    /// What its blocks depend on; `None` while that is not clear, and where there were none within the last minute.
+    pub diagnosis: Option<Diagnosis>,
     /// The pool whose turn it is, where its [site](crate::site::Site) has an order of pools.
     pub pool: Option<Key>,
     /// How many leases may be out for it at once, if that is limited: too many of its attempts have failed.

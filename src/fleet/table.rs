@@ -91,6 +91,9 @@ impl Snapshot {
             if let Some(spread) = &origin.spread {
                 row(f, "    blocks", spread)?;
             }
+            if let Some(diagnosis) = &origin.diagnosis {
+                row(f, "    diagnosis", diagnosis)?;
+            }
         }
         let others = self.origins.iter().skip(ROWS).fold(self.forgotten, |sum, origin| {
             let mut outcomes = sum.outcomes;

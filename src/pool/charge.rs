@@ -61,11 +61,11 @@ impl Pool {
             self.take_back(now, by, before);
         }
         let again = amends.is_some_and(|before| before.evidence.outcome.is_ok());
-        let (settled, minded) = self.charge_pair(now, by, evidence, again);
+        let mut cost = amends.map(|before| before.cost).unwrap_or_default();
+        let (settled, minded) = self.charge_pair::<false>(now, by, evidence, again, &mut cost);
         if minded && amends.is_none() {
             self.mind(now, by, evidence);
         }
-        let mut cost = amends.map(|before| before.cost).unwrap_or_default();
         if !settled && !self.charge_parents(now, by, evidence, &mut cost) {
             self.charge_exit(now, by, evidence, &mut cost);
         }
@@ -90,12 +90,12 @@ impl Pool {
 
     fn take_back(&mut self, now: Time, by: &Receipt, before: &Taken) {
         let (exit, origin) = by.at;
-        let Taken { evidence: before, at, .. } = before;
+        let Taken { evidence: before, at, cost } = before;
         let Some(record) = self.origins.get_mut(origin) else { return };
         let count = record.counts.of(&before.outcome);
         *count = count.saturating_sub(1);
-        self.spreads.take_back(record.spread, now, by.exit, &before.outcome);
-        let Some(share) = share(by, &before.outcome) else { return };
+        self.spreads.take_back(record.spread, now, by, &before.outcome);
+        let Some(share) = share(by, &before.outcome).filter(|_| !cost.spared) else { return };
         record.heat.take_back(now, *at, share);
         if let Some(slot) = self.pairs.find(exit, origin) {
             self.with_pair(slot, |pair| pair.take_back(now, *at, share));
@@ -103,23 +103,35 @@ impl Pool {
     }
 
     /// Says whether that was all: most evidence is good, and of an exit that has nothing to be cleared of; and whether it says
-    /// something of the origin as a whole. `again`: the attempt has been good before.
+    /// something of the origin as a whole. `again`: the attempt has been good before. `LATE`: it was counted already, when it
+    /// cost its pair nothing.
     #[inline]
-    fn charge_pair(&mut self, now: Time, by: &Receipt, evidence: &Evidence, again: bool) -> (bool, bool) {
+    pub(super) fn charge_pair<const LATE: bool>(
+        &mut self,
+        now: Time,
+        by: &Receipt,
+        evidence: &Evidence,
+        again: bool,
+        cost: &mut Cost,
+    ) -> (bool, bool) {
         let (exit, origin) = by.at;
-        let Some(record) = self.origins.get_mut(origin) else { return (false, false) };
+        let Some(mut record) = self.origins.get_mut(origin) else { return (false, false) };
         let minded = record.trouble.is_some() || is_said_by_the_origin(&evidence.outcome);
-        *record.counts.of(&evidence.outcome) += 1;
-        if record.flow.is_due(now) {
-            let more = record.flow.take_in(now, record.counts.ok, evidence.outcome.is_ok(), self.half_life);
-            self.flow.add(now, more, self.half_life);
-        }
-        if record.spread.is_some() || matches!(evidence.outcome, Outcome::Blocked { .. }) {
-            // Behind a gateway that rotates by itself nobody knows which exit it was.
-            let rotates = |known: &ExitRecord| matches!(known.source, Source::Rotating { .. });
-            if !self.exits.get(exit).is_some_and(rotates) {
-                self.spreads.count(&mut record.spread, now, by.exit, &evidence.outcome);
+        if !LATE {
+            *record.counts.of(&evidence.outcome) += 1;
+            if record.flow.is_due(now) {
+                let more =
+                    record.flow.take_in(now, record.counts.ok, evidence.outcome.is_ok(), self.half_life);
+                self.flow.add(now, more, self.half_life);
             }
+        }
+        if !LATE && (record.spread.is_some() || matches!(evidence.outcome, Outcome::Blocked { .. })) {
+            cost.spared = self.diagnose(now, by, evidence);
+            if cost.spared {
+                return (false, minded);
+            }
+            let Some(known) = self.origins.get_mut(origin) else { return (false, minded) };
+            record = known;
         }
         let Some(share) = share(by, &evidence.outcome) else { return (false, minded) };
         record.heat.add(now, share);

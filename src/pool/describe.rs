@@ -6,7 +6,7 @@ use super::gate::State;
 use super::named::Named;
 use super::origins::Gone;
 use super::parents::Parent;
-use super::spread::BlockedSpread;
+use super::spread::{BlockedSpread, Diagnosis};
 use crate::exit::ExitId;
 use crate::outcome::{OutcomeCounts, WireBytes};
 use crate::request::{Key, Origin, Time};
@@ -39,6 +39,7 @@ pub(crate) struct OriginFacts<'a> {
     pub(crate) benched: u32,
     pub(crate) held: Option<Duration>,
     pub(crate) spread: Option<BlockedSpread>,
+    pub(crate) diagnosis: Option<&'a Diagnosis>,
     /// The pool whose turn it is, where it has an order.
     pub(crate) pool: Option<Key>,
     pub(crate) limit: Option<u32>,
@@ -102,6 +103,7 @@ impl Pool {
             benched: record.benched.len(),
             held: Self::held_for(now, &record.room),
             spread: self.spreads.figure(record.spread, now),
+            diagnosis: self.spreads.diagnosis(record.spread, now),
             pool: record.plan.as_ref().map(|plan| self.name_of(plan.turn())),
             limit: record.room.limit(),
         })

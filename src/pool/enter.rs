@@ -54,6 +54,9 @@ impl Pool {
             record.room.enter();
             record.leases += 1;
             record.last_used = now;
+            if record.spread.is_some() {
+                entry.clean = self.spreads.is_clean(record.spread, exit);
+            }
             if !record.room.gate.is_open() {
                 entry.trial |= self.enter_origin(origin, lease, place_until);
             }

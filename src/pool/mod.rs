@@ -9,6 +9,7 @@ mod check;
 mod choice;
 mod choose;
 mod describe;
+mod diagnose;
 mod draws;
 mod enter;
 mod event;
@@ -58,7 +59,7 @@ pub use receipt::Receipt;
 pub(crate) use receipt::{Cost, LeaseId, Taken};
 pub(crate) use room::RETURN;
 pub(crate) use slab::{Slab, Slot};
-pub use spread::{BlockedSpread, ExitBlocks, SpreadVerdict};
+pub use spread::{BlockedSpread, Cause, Diagnosis, ExitBlocks, SpreadVerdict, Subnet, SubnetBlocks};
 pub(crate) use stake::Stake;
 pub(crate) use table::Member;
 
@@ -87,6 +88,8 @@ use crate::site::Sites;
 use crate::verdict::Rest;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+#[cfg(test)]
+use std::time::Duration;
 
 /// How many due timers one entry runs, so that none takes long.
 const TICK: usize = 64;
@@ -148,6 +151,8 @@ pub(crate) struct Entry {
     pub(crate) fresh: bool,
     /// Of which pool the exit is.
     pub(crate) named: NamedIx,
+    /// The exit has served the origin lately, and not blocked since.
+    pub(crate) clean: bool,
 }
 
 /// What a pool is built from.
@@ -185,7 +190,7 @@ impl Pool {
             turn: 0,
             dead: BTreeSet::new(),
             origins: Origins::new(bounds.origins),
-            spreads: Spreads::new(),
+            spreads: Spreads::new(knobs.diagnosis),
             pairs: Pairs::new(bounds.pairs),
             bindings: Bindings::new(bounds.bindings),
             timers: Timers::default(),
@@ -266,6 +271,7 @@ impl Pool {
     /// What an attempt has revealed of its exit. A held one that leaves from elsewhere now is told of: its holder may have
     /// cookies that are bound to the address. Says whether it does.
     pub(crate) fn reveal(&mut self, now: Time, by: &Receipt, egress: &Egress) -> bool {
+        self.reveal_subnet(by, egress);
         let Some((ix, generation)) = by.binding else { return false };
         let at = by.at.0;
         let held = self.bindings.get_mut(ix).filter(|held| held.generation == generation && held.exit == at);

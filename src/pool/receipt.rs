@@ -3,8 +3,8 @@
 use super::ix::{BindingIx, ExitIx, OriginIx};
 use super::named::NamedIx;
 use crate::exit::ExitId;
-use crate::outcome::Evidence;
-use crate::request::Time;
+use crate::outcome::{Evidence, Outcome};
+use crate::request::{Time, Trail};
 
 /// Names one lease, for ever.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -17,6 +17,8 @@ pub(crate) struct Cost {
     pub(crate) faults: f32,
     /// A refusal of its login, or a failure to reach its gateway.
     pub(crate) shared: bool,
+    /// A block that is laid to the request, and so costs its exit nothing.
+    pub(crate) spared: bool,
 }
 
 /// A report that was taken, and when: what a later word on the same attempt amends.
@@ -38,6 +40,12 @@ pub struct Receipt {
     pub(crate) sent: Time,
     /// A block by this attempt is charged: the request has not burned its share of exits yet.
     pub(crate) charged: bool,
+    /// The request had been blocked before.
+    pub(crate) again: bool,
+    /// The exit had served the origin lately, and not blocked since. Known only where somebody was blocked lately.
+    pub(crate) clean: bool,
+    /// The request's last lease that was blocked on a clean exit.
+    pub(crate) blocked: Option<LeaseId>,
 }
 
 impl Receipt {
@@ -45,6 +53,14 @@ impl Receipt {
     #[must_use]
     pub const fn exit(&self) -> ExitId {
         self.exit
+    }
+
+    /// Leaves what the attempt has shown to the next of its request.
+    pub(crate) fn record(&self, trail: &mut Trail, evidence: &Evidence) {
+        trail.record(self.exit, evidence, self.charged);
+        if self.clean && matches!(evidence.outcome, Outcome::Blocked { .. }) {
+            trail.record_clean_block(self.exit, self.id.0);
+        }
     }
 
     /// How often the exit of this key's binding had been replaced; `None` if nothing is held.

@@ -20,6 +20,9 @@ pub(crate) struct Trail {
     pub(crate) refused: Vec<ExitId>,
     /// How many exits it has burned.
     pub(crate) burned: u8,
+    /// How many clean exits it was blocked on, and the number of the last such lease.
+    pub(crate) clean_blocks: u8,
+    pub(crate) clean_block: Option<u64>,
     /// When everything must be over; fixed by the first lease.
     pub(crate) deadline: Option<Time>,
 }
@@ -46,6 +49,12 @@ impl Trail {
                 note(&mut self.refused, exit);
             }
         }
+    }
+
+    /// The exit that was blocked served others: if that is laid to the request, it goes through none of them again.
+    pub(crate) fn record_clean_block(&mut self, exit: ExitId, lease: u64) {
+        (self.clean_blocks, self.clean_block) = (self.clean_blocks.saturating_add(1), Some(lease));
+        note(&mut self.refused, exit);
     }
 
     pub(crate) fn is_clean(&self) -> bool {

@@ -230,7 +230,7 @@ impl Attempt {
         if evidence.outcome.is_ok() {
             return (Verdict::Stop(Why::Done), None);
         }
-        ask.trail.record(receipt.exit, &evidence, receipt.charged);
+        receipt.record(&mut ask.trail, &evidence);
         let deadline = *ask.trail.deadline.get_or_insert(receipt.sent + ask.deadline);
         let repeatable = ask.repeatable.unwrap_or(self.0.idempotent);
         let scheduler = &self.0.scheduler;

@@ -5,7 +5,7 @@
 
 use super::Scheduler;
 use super::sync::try_lock;
-use crate::fleet::Event;
+use crate::fleet::{Cause, Event};
 use crate::outcome::AuthReason;
 use std::fmt;
 use std::sync::Arc;
@@ -92,6 +92,10 @@ fn trace(event: &Event) {
         Event::CameBack { origin, from, to, refused } => {
             tracing::info!(target: "tower_egress", %origin, %from, %to, refused, "the site takes a pool again");
         }
+        Event::Diagnosed { origin, diagnosis } => match diagnosis.cause {
+            Cause::Unclear => tracing::info!(target: "tower_egress", %origin, %diagnosis, "diagnosis"),
+            _ => tracing::warn!(target: "tower_egress", %origin, %diagnosis, "diagnosis"),
+        },
         Event::Rest { exit, origin, rest } => {
             let origin = origin.as_ref().map(|origin| origin.as_str());
             tracing::debug!(target: "tower_egress", %exit, origin, ?rest, "rest");

@@ -108,7 +108,7 @@ impl Lease {
         held.release_own(None);
         let Some(evidence) = held.evidence() else { return Err(Why::Unreported) };
         let receipt = held.receipt;
-        ask.trail.record(receipt.exit, &evidence, receipt.charged);
+        receipt.record(&mut ask.trail, &evidence);
         let deadline = *ask.trail.deadline.get_or_insert(receipt.sent + ask.deadline);
         let repeatable = ask.repeatable.unwrap_or(false);
         let (verdict, _) = held.scheduler.retry(&RetryAsk {

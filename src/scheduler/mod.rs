@@ -64,6 +64,7 @@ pub(crate) use handle::Hold;
 pub(crate) use place::Place;
 
 pub use crate::fleet::{
-    BlockedSpread, Bounds, Event, ExitBlocks, ExitCounts, ExitTraffic, OriginSnapshot, OriginTotals,
-    PairSnapshot, PoolSnapshot, Reason, Receipt, RefusalCounts, Release, Snapshot, SpreadVerdict,
+    BlockedSpread, Bounds, Cause, Diagnosis, Event, ExitBlocks, ExitCounts, ExitTraffic, OriginSnapshot,
+    OriginTotals, PairSnapshot, PoolSnapshot, Reason, Receipt, RefusalCounts, Release, Snapshot,
+    SpreadVerdict, Subnet, SubnetBlocks,
 };

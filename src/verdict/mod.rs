@@ -46,6 +46,8 @@ pub enum Why {
     BodyGone,
     /// No other exit can cure it.
     NoCure,
+    /// The origin's blocks depend on the request, and two exits that serve others were refused it.
+    RequestBlocked,
     /// No other exit may serve this origin within the deadline.
     NoUsableExit,
     /// The exit that the identity holds is lost, and its move not accepted yet: ask again to learn which comes next.
@@ -85,6 +87,9 @@ impl fmt::Display for Why {
             Self::NotRepeatable => "the origin may have acted on it, and it is not known to be repeatable",
             Self::BodyGone => "its body cannot be sent again",
             Self::NoCure => "no other exit can cure it",
+            Self::RequestBlocked => {
+                "the site refuses this request through every exit, and serves others through them; look at the request"
+            }
             Self::NoUsableExit => "no other exit may serve this origin in time",
             Self::OriginHeld => "the site as a whole is left alone for longer than the request may wait",
             Self::ExitLost => "the identity's exit is lost, and its request does not move unasked",
@@ -129,6 +134,8 @@ pub struct Facts {
     pub soonest: Duration,
     /// How long the request may wait for an exit to come back.
     pub patience: Duration,
+    /// The origin's blocks depend on the request, and this one was blocked on two exits that serve others.
+    pub request_blocked: bool,
     /// How often the request was sent, this attempt included.
     pub sends: u32,
     /// How often it may be.

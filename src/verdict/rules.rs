@@ -28,7 +28,8 @@ const MOST_RETRIES: f64 = 2.0;
 /// D = min(30, 0.25 · 2^(7 h')) · U(0.75, 1.25), where h' is at least the origin's own block rate.
 ///
 /// Where no other exit may go now, the request waits in line after that, if patience and deadline allow, else it stops. A
-/// TLS handshake with the origin that has failed through two exits stops: no other exit can cure it.
+/// TLS handshake with the origin that has failed through two exits stops: no other exit can cure it. So does a request that was
+/// blocked on two exits that serve others, while the origin's blocks follow requests and not exits.
 ///
 /// These waits are the request's own. A retry also takes its turn among all others at its site and in the fleet, and goes
 /// when both the wait is over and its turn has come: see [`retries_per_success`](Self::retries_per_success).
@@ -155,6 +156,7 @@ impl RetryRules {
             Outcome::RateLimited { .. } => (Switch::Exit, self.limited(facts)),
             // Another address will not help.
             Outcome::Blocked { by: BlockedBy::Pattern } => return Err(Why::NoCure),
+            Outcome::Blocked { .. } if facts.request_blocked => return Err(Why::RequestBlocked),
             Outcome::Blocked { .. } => (Switch::Exit, self.blocked(facts)),
             Outcome::ProxyError { .. } | Outcome::Interrupted { .. } => (Switch::Exit, self.broken(facts)),
             // The exit is gone, and another token is a healthy one.

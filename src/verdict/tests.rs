@@ -15,6 +15,7 @@ fn facts(outcome: Outcome) -> Facts {
         prior: 0.05,
         heat_next: Some(0.05),
         soonest: Duration::ZERO,
+        request_blocked: false,
         patience: Duration::from_secs(30),
         sends: 1,
         max_sends: 4,
@@ -122,6 +123,7 @@ fn what_stops_says_why(rules: &RetryRules) {
     assert_eq!(why(Facts { sends: 2, ..facts(Outcome::TargetDenied) }), Why::NoCure);
     let tls = Outcome::ProxyError { phase: Phase::OriginTls };
     assert_eq!(why(Facts { sends: 2, ..facts(tls) }), Why::NoCure, "two exits meet the same certificate");
+    assert_eq!(why(Facts { request_blocked: true, ..facts(BLOCKED) }), Why::RequestBlocked);
     assert_eq!(why(Facts { sends: 4, ..facts(BLOCKED) }), Why::Exhausted, "the limit counts sends");
     assert_eq!(why(Facts { replayable: false, ..facts(BLOCKED) }), Why::BodyGone);
     assert_eq!(why(Facts { repeatable: false, ..facts(BLOCKED) }), Why::NotRepeatable);

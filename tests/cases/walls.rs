@@ -35,8 +35,9 @@ fn resting(scheduler: &Scheduler, site: &str) -> usize {
 #[tokio::test(start_paused = true)]
 async fn te_018_a_rule_that_calls_everything_a_block_costs_its_site_and_no_other() {
     // Chosen: pairs at that site do rest, two a request at most, and the last one of the list is paced; nothing is charged to
-    // another site. What the blocks point at is said in the snapshot, and nothing acts on it: requests to a site that refuses
-    // everybody are held back by its resting pairs.
+    // another site. Nothing is given back when the site turns out to be the cause: that all exits are blocked alike frees none of
+    // them, since a wrong verdict that does would send everything through banned ones. Only that an exit serves others lays a block
+    // to its request, from then on; and an exit that was burned comes back by a trial that passes.
     let world = Lab::builder().fine(6).site("one.example").site("two.example").in_memory().unwrap();
     let scheduler = Scheduler::builder().exits(world.exits()).seed(7).build().unwrap();
     let one = world.origin().host().to_owned();

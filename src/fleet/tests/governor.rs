@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 const FAILED: Outcome = Outcome::OriginError { status: http::StatusCode::SERVICE_UNAVAILABLE };
 
 fn governed() -> World {
-    let knobs = Knobs { governor: Some(Governor::default()), hold: None, lane: None };
+    let knobs = Knobs { governor: Some(Governor::default()), ..Knobs::NONE };
     World::new(Setup { knobs, ..config(40) })
 }
 
@@ -203,7 +203,7 @@ fn a_drained_fleet_gives_nothing_and_then_keeps_its_limit() {
 
 #[test]
 fn no_more_is_kept_than_there_may_be_origins() {
-    let knobs = Knobs { governor: Some(Governor::default()), hold: None, lane: None };
+    let knobs = Knobs { governor: Some(Governor::default()), ..Knobs::NONE };
     let mut world = World::new(Setup { knobs, bounds: Bounds::default().origins(16), ..config(4) });
     for turn in 0..200 {
         let grant = world.pass(secs(1)).at(&format!("{turn}.test"), &LeaseRequest::per_request()).unwrap();

@@ -8,6 +8,7 @@ mod chaos;
 mod charges;
 mod choice;
 mod clock;
+mod diagnosis;
 mod domains;
 mod figures;
 mod freshness;

@@ -5,7 +5,7 @@ mod sentence;
 use crate::error::UnusableCounts;
 use crate::exit::ExitId;
 use crate::outcome::{AuthReason, Egress, Multiplier, Outcome};
-use crate::pool::Reason;
+use crate::pool::{Diagnosis, Reason};
 use crate::request::{Key, Origin, Time};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -106,6 +106,13 @@ pub enum Event {
         to: Key,
         /// The share of refusals in its trial, 0 to 1.
         refused: f32,
+    },
+    /// What an origin's blocks depend on is clear, is something else than before, or is not clear any more.
+    Diagnosed {
+        /// The site.
+        origin: Origin,
+        /// What they depend on, and the figures.
+        diagnosis: Diagnosis,
     },
     /// An exit rests.
     Rest {

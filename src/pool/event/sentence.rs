@@ -54,6 +54,7 @@ impl fmt::Display for Event {
                 in_time(f, " for", *rest)
             }
             Self::OriginReleased { origin } => write!(f, "{origin} serves again"),
+            Self::Diagnosed { origin, diagnosis } => write!(f, "{origin}: {diagnosis}"),
             Self::Slowed { origin, from, to, multiplier } => {
                 let value = multiplier.value;
                 write!(

@@ -1,6 +1,7 @@
 //! The blocks of one origin, counted by exit over two windows of half a minute.
 
 use super::figure::{BlockedSpread, ExitBlocks, SpreadVerdict};
+use super::subnet::{Subnet, SubnetBlocks, refused};
 use super::tarone::Sums;
 use crate::draw::mix;
 use crate::exit::ExitId;
@@ -21,50 +22,84 @@ struct Count {
     blocked: u32,
 }
 
-pub(super) struct Spread {
+/// An exit's: in this window, and in the one before.
+#[derive(Clone, Copy, Default)]
+struct Cell {
+    counts: [Count; 2],
+    /// Where its address lies, as far as that is known.
+    subnet: Option<Subnet>,
+}
+
+/// The blocks by exit.
+pub(super) struct Counts {
     /// Which window it is, since the scheduler was built.
     window: u64,
-    /// What was counted in this window, and in the one before.
-    exits: HashMap<ExitId, [Count; 2]>,
+    exits: HashMap<ExitId, Cell>,
     /// An exit is counted if its hash ends in as many zeros.
     zeros: u32,
-    last_block: Time,
     /// What the last window that ended said, with the one before it, and how many in a row said so.
     said: SpreadVerdict,
     row: u32,
+    /// The same of subnets: which were refused at the last window's end, and how many in a row found some.
+    refused: Vec<SubnetBlocks>,
+    refused_row: u32,
 }
 
-impl Spread {
+impl Counts {
     pub(super) fn new(now: Time) -> Self {
         Self {
             window: window(now),
             exits: HashMap::new(),
             zeros: 0,
-            last_block: now,
             said: SpreadVerdict::Unclear,
             row: 0,
+            refused: Vec::new(),
+            refused_row: 0,
         }
     }
 
-    pub(super) const fn last_block(&self) -> Time {
-        self.last_block
+    /// `subnet` is where the exit's address lies, asked if that is not known yet. Says whether a window has ended, and whether
+    /// it was the one before this.
+    pub(super) fn count(
+        &mut self,
+        now: Time,
+        exit: ExitId,
+        blocked: bool,
+        subnet: impl FnOnce() -> Option<Subnet>,
+    ) -> Turned {
+        let turned = self.turn(now);
+        if let Some(cell) = self.cell(exit, subnet) {
+            cell.counts[0].attempts += 1;
+            cell.counts[0].blocked += u32::from(blocked);
+        }
+        turned
     }
 
-    pub(super) fn count(&mut self, now: Time, exit: ExitId, blocked: bool) {
-        self.turn(now);
-        if blocked {
-            self.last_block = now;
+    /// The exit has said which address it leaves from.
+    pub(super) fn reveal(&mut self, exit: ExitId, subnet: Subnet) {
+        if let Some(cell) = self.exits.get_mut(&exit) {
+            cell.subnet = Some(subnet);
         }
-        if let Some([count, _]) = self.cell(exit) {
-            count.attempts += 1;
-            count.blocked += u32::from(blocked);
-        }
+    }
+
+    pub(super) fn subnet(&self, exit: ExitId) -> Option<Subnet> {
+        self.exits.get(&exit)?.subnet
+    }
+
+    /// The subnets that are refused, if two windows in a row have found some.
+    pub(super) fn refused_subnets(&self) -> &[SubnetBlocks] {
+        if self.refused_row >= CONFIRM { &self.refused } else { &[] }
+    }
+
+    /// What two windows in a row have said.
+    pub(super) fn confirmed(&self) -> SpreadVerdict {
+        if self.row >= CONFIRM { self.said } else { SpreadVerdict::Unclear }
     }
 
     /// What was counted has turned out otherwise. It is looked for in this window, then in the one before.
     pub(super) fn take_back(&mut self, now: Time, exit: ExitId, blocked: bool) {
         self.turn(now);
-        let counts = self.exits.get_mut(&exit).into_iter().flatten();
+        let counts = self.exits.get_mut(&exit).into_iter().flat_map(|cell| &mut cell.counts);
         let has = |count: &&mut Count| match blocked {
             true => count.blocked > 0,
             false => count.attempts > count.blocked,
@@ -75,46 +110,66 @@ impl Spread {
         }
     }
 
-    /// The exit's counts; `None` if it is not in the sample.
-    fn cell(&mut self, exit: ExitId) -> Option<&mut [Count; 2]> {
+    /// The exit's cell; `None` if it is not in the sample.
+    fn cell(&mut self, exit: ExitId, subnet: impl FnOnce() -> Option<Subnet>) -> Option<&mut Cell> {
         while self.exits.len() >= EXITS && !self.exits.contains_key(&exit) {
             self.zeros += 1;
             let zeros = self.zeros;
             self.exits.retain(|exit, _| sampled(*exit, zeros));
         }
-        sampled(exit, self.zeros).then(|| self.exits.entry(exit).or_default())
+        let new = || Cell { subnet: subnet(), ..Cell::default() };
+        sampled(exit, self.zeros).then(|| self.exits.entry(exit).or_insert_with(new))
     }
 
     /// Ends the windows whose time is over.
-    fn turn(&mut self, now: Time) {
+    fn turn(&mut self, now: Time) -> Turned {
         let window = window(now);
-        match window.saturating_sub(self.window) {
-            0 => return,
+        let turned = match window.saturating_sub(self.window) {
+            0 => return Turned::Not,
             1 => {
-                let said = Sums::of(self.recent(window - 1)).verdict();
-                self.row = if said == self.said { self.row.saturating_add(1) } else { 1 };
-                self.said = said;
-                self.exits.retain(|_, [this, before]| {
+                self.judge(window - 1);
+                self.exits.retain(|_, Cell { counts: [this, before], .. }| {
                     (*before, *this) = (*this, Count::default());
                     before.attempts > 0
                 });
+                Turned::Next
             }
             _ => {
                 self.exits.clear();
-                (self.said, self.row) = (SpreadVerdict::Unclear, 0);
+                self.refused.clear();
+                (self.said, self.row, self.refused_row) = (SpreadVerdict::Unclear, 0, 0);
+                Turned::Far
             }
-        }
+        };
         self.window = window;
+        turned
+    }
+
+    /// What a window that has ended says.
+    fn judge(&mut self, window: u64) {
+        let said = Sums::of(self.recent(window)).verdict();
+        self.row = if said == self.said { self.row.saturating_add(1) } else { 1 };
+        self.said = said;
+        let exits = self.exits.values().filter(|cell| cell.counts.iter().any(|count| count.attempts > 0));
+        let blocked = |cell: &Cell| cell.counts.iter().any(|count| count.blocked > 0);
+        self.refused = refused(exits.filter_map(|cell| Some((cell.subnet?, blocked(cell)))));
+        self.refused_row = if self.refused.is_empty() { 0 } else { self.refused_row.saturating_add(1) };
     }
 
     /// What was counted in a window and the one before it.
     fn recent(&self, window: u64) -> impl Iterator<Item = ExitBlocks> {
         let both = window == self.window;
-        self.exits.iter().map(move |(exit, [this, before])| ExitBlocks {
+        self.exits.iter().map(move |(exit, Cell { counts: [this, before], .. })| ExitBlocks {
             exit: *exit,
             attempts: this.attempts + if both { before.attempts } else { 0 },
             blocked: this.blocked + if both { before.blocked } else { 0 },
         })
+    }
+
+    /// How many of the exits were blocked.
+    pub(super) fn blocked_exits(&self, now: Time) -> u32 {
+        let exits = self.recent(window(now)).filter(|exit| exit.blocked > 0).count();
+        u32::try_from(exits).unwrap_or(u32::MAX)
     }
 
     pub(super) fn figure(&self, now: Time) -> Option<BlockedSpread> {
@@ -128,6 +183,16 @@ impl Spread {
     }
 }
 
+/// Whether a window has ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turned {
+    Not,
+    /// And this is the next.
+    Next,
+    /// Long ago.
+    Far,
+}
+
 fn window(now: Time) -> u64 {
     now.since(Time::ZERO).as_secs() / WINDOW.as_secs()
 }
@@ -137,7 +202,7 @@ fn sampled(exit: ExitId, zeros: u32) -> bool {
 }
 
 #[cfg(test)]
-impl Spread {
+impl Counts {
     pub(super) fn len(&self) -> usize {
         self.exits.len()
     }

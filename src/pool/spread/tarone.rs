@@ -33,18 +33,8 @@ pub(super) struct Sums {
 
 impl Sums {
     pub(super) fn of(exits: impl Iterator<Item = ExitBlocks>) -> Self {
-        exits.filter(|exit| exit.attempts > 0).fold(Self::default(), |sums, exit| {
-            let (n, x) = (u64::from(exit.attempts), u64::from(exit.blocked));
-            Self {
-                exits: sums.exits + 1,
-                twice: sums.twice + u32::from(n >= 2),
-                n: sums.n + n,
-                x: sums.x + x,
-                nn: sums.nn + n * n,
-                nx: sums.nx + n * x,
-                xx: sums.xx + x * x,
-            }
-        })
+        let counts = exits.map(|exit| (u64::from(exit.attempts), u64::from(exit.blocked)));
+        counts.filter(|(n, _)| *n > 0).fold(Self::default(), Self::add)
     }
 
     pub(super) fn share(&self) -> f64 {
@@ -56,12 +46,30 @@ impl Sums {
         if self.n < ATTEMPTS || p < SHARE || self.twice < TWICE {
             return None;
         }
+        Some(self.score())
+    }
+
+    /// Z itself, however few there are.
+    fn score(&self) -> f64 {
+        let p = self.share();
         // Where all are blocked no exit differs from another.
         let differ = match self.x == self.n {
             true => 0.0,
             false => (float(self.xx) - 2.0 * p * float(self.nx) + p * p * float(self.nn)) / (p * (1.0 - p)),
         };
-        Some((differ - float(self.n)) / (2.0 * float(self.nn - self.n)).sqrt())
+        (differ - float(self.n)) / (2.0 * float(self.nn - self.n)).sqrt()
+    }
+
+    fn add(self, (n, x): (u64, u64)) -> Self {
+        Self {
+            exits: self.exits + 1,
+            twice: self.twice + u32::from(n >= 2),
+            n: self.n + n,
+            x: self.x + x,
+            nn: self.nn + n * n,
+            nx: self.nx + n * x,
+            xx: self.xx + x * x,
+        }
     }
 
     /// Whether Z would have been high if the blocks were all on some exits. Those rest after their first, so that each is asked
@@ -81,6 +89,11 @@ impl Sums {
             _ => SpreadVerdict::Unclear,
         }
     }
+}
+
+/// Z of whatever is counted as trials and hits. Not a number if nothing was tried twice.
+pub(super) fn z_of(counts: impl Iterator<Item = (u64, u64)>) -> f64 {
+    counts.fold(Sums::default(), Sums::add).score()
 }
 
 #[allow(clippy::cast_precision_loss, reason = "counts of a minute")]

@@ -84,6 +84,8 @@ impl Player {
         config.seed = story.seed;
         // A machine of its own, over rates: `fleet/governor/tests.rs` has its worlds. What a limit does to a line `room.rs` tests.
         config.knobs.governor = None;
+        // A story is too short for statistics, and they are reckoned by hand elsewhere: no block is laid to its request.
+        config.knobs.diagnosis = None;
         if let Some(slots) = NonZeroU32::new(story.slots) {
             let gateway = Gateway::parse("http://u-{session}:p@slots.test:1").unwrap();
             config.gateways.push(gateway.sessions(slots));

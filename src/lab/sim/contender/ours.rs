@@ -153,7 +153,12 @@ impl Ours {
 
     fn stopped(&mut self, now: Time, job: u32, why: Stop, retry_at: Time) -> Next {
         match why {
-            Stop::NoUsableExit | Stop::Deadline => self.late(now, job, Some(retry_at)),
+            Stop::NoUsableExit | Stop::Deadline | Stop::OriginHeld => self.late(now, job, Some(retry_at)),
+            Stop::Parked { retry_in } => self.late(now, job, Some(now + retry_in)),
+            Stop::RequestBlocked => {
+                self.jobs.remove(&job);
+                Next::GiveUp(Why::Request)
+            }
             _ => {
                 self.jobs.remove(&job);
                 Next::GiveUp(Why::Exhausted)
@@ -200,7 +205,7 @@ impl Contender for Ours {
             self.jobs.remove(&job.id);
             return Next::Done;
         }
-        held.ask.trail.record(receipt.exit, evidence, receipt.charged);
+        receipt.record(&mut held.ask.trail, evidence);
         let (ask, deadline) = (&held.ask, held.deadline);
         let ask =
             RetryAsk { receipt, evidence: *evidence, ask, repeatable: true, replayable: true, deadline };

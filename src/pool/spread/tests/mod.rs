@@ -1,10 +1,16 @@
 //! How often the verdicts are right, and that what is counted is bounded.
 
-use super::counts::Spread;
+mod requests;
+mod site;
+mod subnets;
+
+use super::counts::Counts;
 use super::*;
 use crate::draw::{below, mix, unit};
 use crate::exit::ExitList;
 use crate::outcome::BlockedBy;
+use crate::pool::OriginIx;
+use crate::pool::named::NamedIx;
 use std::collections::HashSet;
 
 const BLOCKED: Outcome = Outcome::Blocked { by: BlockedBy::Unknown };
@@ -17,6 +23,34 @@ fn exits(count: usize) -> Vec<ExitId> {
 
 fn at(seconds: u64) -> Time {
     Time::ZERO + Duration::from_secs(seconds)
+}
+
+/// Counts an attempt of which nothing else is known.
+fn count(
+    spreads: &mut Spreads,
+    at: &mut Option<SpreadIx>,
+    now: Time,
+    exit: ExitId,
+    outcome: &Outcome,
+) -> Option<Diagnosis> {
+    spreads.count(at, now, (&receipt(exit), 1), outcome, || None)
+}
+
+fn receipt(exit: ExitId) -> Receipt {
+    let mut pairs = Slab::new(1);
+    let origin = OriginIx(pairs.insert(()).unwrap());
+    Receipt {
+        id: LeaseId(0),
+        exit,
+        at: (ExitIx::at(0), origin),
+        named: NamedIx::default(),
+        binding: None,
+        sent: at(0),
+        charged: true,
+        again: false,
+        clean: false,
+        blocked: None,
+    }
 }
 
 struct Dice(u64);
@@ -41,10 +75,10 @@ fn trial(
     seed: u64,
     rate: impl Fn(usize) -> f64,
 ) -> BlockedSpread {
-    let (mut dice, mut spread) = (Dice(mix(seed)), Spread::new(at(0)));
+    let (mut dice, mut spread) = (Dice(mix(seed)), Counts::new(at(0)));
     for attempt in 0..attempts {
         let exit = if turns { attempt % exits.len() } else { dice.below(exits.len()) };
-        spread.count(at(1), exits[exit], dice.unit() < rate(exit));
+        spread.count(at(1), exits[exit], dice.unit() < rate(exit), || None);
     }
     spread.figure(at(1)).unwrap()
 }
@@ -106,7 +140,7 @@ fn a27_bad_exits_that_rest_are_never_called_a_pattern() {
         [(100, 30, 100), (100, 50, 150), (200, 60, 260), (40, 25, 70), (100, 20, 90)]
     {
         let wrong = share(500, SpreadVerdict::Pattern, |seed| {
-            let (mut dice, mut spread) = (Dice(mix(seed)), Spread::new(at(0)));
+            let (mut dice, mut spread) = (Dice(mix(seed)), Counts::new(at(0)));
             let mut resting = HashSet::new();
             for _ in 0..attempts {
                 let exit = std::iter::repeat_with(|| dice.below(count))
@@ -116,7 +150,7 @@ fn a27_bad_exits_that_rest_are_never_called_a_pattern() {
                 if blocked {
                     resting.insert(exit);
                 }
-                spread.count(at(1), ids[exit], blocked);
+                spread.count(at(1), ids[exit], blocked, || None);
             }
             spread.figure(at(1)).unwrap()
         });
@@ -133,11 +167,11 @@ fn a27_too_few_numbers_say_nothing() {
         let said = figure.to_string();
         assert!(said.ends_with("too few to say more") && !said.contains("pool"), "{said}");
     }
-    assert!(Spread::new(at(0)).figure(at(0)).is_none());
+    assert!(Counts::new(at(0)).figure(at(0)).is_none());
     // Nor does saying nothing for long confirm anything.
-    let mut spread = Spread::new(at(0));
+    let mut spread = Counts::new(at(0));
     for second in 0..200 {
-        spread.count(at(second), ids[0], true);
+        spread.count(at(second), ids[0], true, || None);
         assert!(!spread.figure(at(second)).unwrap().confirmed);
     }
 }
@@ -147,12 +181,12 @@ fn a27_the_sentence_names_pool_or_pattern_after_two_windows_in_a_row() {
     let ids = exits(100);
     let fifth = |exit| if exit % 5 == 0 { 0.8 } else { 0.0 };
     for (all, rate, word) in [(true, 0.3, "pattern"), (false, 0.0, "pool")] {
-        let (mut dice, mut spread) = (Dice(9), Spread::new(at(0)));
+        let (mut dice, mut spread) = (Dice(9), Counts::new(at(0)));
         for window in 0..4 {
             for attempt in 0..300 {
                 let now = at(30 * window + attempt / 10);
                 let exit = usize::try_from(attempt).unwrap() % 100;
-                spread.count(now, ids[exit], dice.unit() < if all { rate } else { fifth(exit) });
+                spread.count(now, ids[exit], dice.unit() < if all { rate } else { fifth(exit) }, || None);
             }
             let figure = spread.figure(at(30 * window + 29)).unwrap();
             assert_eq!((figure.confirmed, figure.to_string().starts_with(word)), (window >= 2, window >= 2));
@@ -176,33 +210,35 @@ fn a27_the_sentence_names_pool_or_pattern_after_two_windows_in_a_row() {
 #[test]
 fn a27_a_window_is_forgotten_after_a_minute() {
     let ids = exits(10);
-    let mut spread = Spread::new(at(0));
-    (0..10).for_each(|exit| spread.count(at(29), ids[exit], true));
-    let blocked = |spread: &Spread, now| spread.figure(at(now)).map(|figure| figure.blocked);
+    let mut spread = Counts::new(at(0));
+    for exit in &ids {
+        spread.count(at(29), *exit, true, || None);
+    }
+    let blocked = |spread: &Counts, now| spread.figure(at(now)).map(|figure| figure.blocked);
     assert_eq!(
         (blocked(&spread, 29), blocked(&spread, 59), blocked(&spread, 60)),
         (Some(10), Some(10), None)
     );
-    spread.count(at(31), ids[0], true);
+    spread.count(at(31), ids[0], true, || None);
     assert_eq!((blocked(&spread, 31), blocked(&spread, 60)), (Some(11), Some(1)));
-    spread.count(at(150), ids[0], true);
+    spread.count(at(150), ids[0], true, || None);
     assert_eq!((blocked(&spread, 150), spread.len()), (Some(1), 1));
 }
 
 #[test]
 fn a27_a_late_amendment_moves_what_was_counted() {
     let ids = exits(2);
-    let mut spread = Spread::new(at(0));
+    let mut spread = Counts::new(at(0));
     let figure =
-        |spread: &Spread, now| spread.figure(at(now)).map(|figure| (figure.attempts, figure.blocked));
-    spread.count(at(1), ids[0], true);
-    spread.count(at(2), ids[0], false);
+        |spread: &Counts, now| spread.figure(at(now)).map(|figure| (figure.attempts, figure.blocked));
+    spread.count(at(1), ids[0], true, || None);
+    spread.count(at(2), ids[0], false, || None);
     // 200, but no price on it; and the other way round, in a later window.
     spread.take_back(at(3), ids[0], false);
-    spread.count(at(3), ids[0], true);
+    spread.count(at(3), ids[0], true, || None);
     assert_eq!(figure(&spread, 3), Some((2, 2)));
     spread.take_back(at(31), ids[0], true);
-    spread.count(at(31), ids[0], false);
+    spread.count(at(31), ids[0], false, || None);
     assert_eq!(figure(&spread, 31), Some((2, 1)));
     // What is too old to be found takes nothing away.
     spread.take_back(at(31), ids[1], true);
@@ -214,10 +250,10 @@ fn a27_a_late_amendment_moves_what_was_counted() {
 fn a27_more_exits_than_are_counted_are_sampled_whatever_happened_to_them() {
     let ids = exits(20_000);
     let figure = {
-        let mut spread = Spread::new(at(0));
+        let mut spread = Counts::new(at(0));
         let mut dice = Dice(1);
         for turn in 0..60_000 {
-            spread.count(at(1), ids[turn % ids.len()], dice.unit() < 0.3);
+            spread.count(at(1), ids[turn % ids.len()], dice.unit() < 0.3, || None);
             assert!(spread.len() <= 512);
         }
         spread.figure(at(1)).unwrap()
@@ -230,25 +266,25 @@ fn a27_more_exits_than_are_counted_are_sampled_whatever_happened_to_them() {
 
 #[test]
 fn a27_only_origins_with_recent_blocks_are_counted_and_not_too_many() {
-    let (ids, mut spreads) = (exits(1), Spreads::new());
+    let (ids, mut spreads) = (exits(1), Spreads::new(Some(knobs::Diagnosis::default())));
     let mut origins = vec![None; 300];
-    spreads.count(&mut origins[0], at(0), ids[0], &Outcome::Ok);
+    count(&mut spreads, &mut origins[0], at(0), ids[0], &Outcome::Ok);
     assert!(origins[0].is_none(), "nothing is counted before the first block");
     for origin in &mut origins {
-        spreads.count(origin, at(1), ids[0], &BLOCKED);
+        count(&mut spreads, origin, at(1), ids[0], &BLOCKED);
     }
     assert_eq!(origins.iter().filter(|origin| origin.is_some()).count(), ORIGINS);
     // One more has a place as soon as another has been quiet for a minute.
     let mut last = origins[299];
-    spreads.count(&mut last, at(61), ids[0], &BLOCKED);
+    count(&mut spreads, &mut last, at(61), ids[0], &BLOCKED);
     assert!(last.is_none());
-    spreads.count(&mut last, at(62), ids[0], &BLOCKED);
+    count(&mut spreads, &mut last, at(62), ids[0], &BLOCKED);
     assert_eq!(spreads.figure(last, at(62)).map(|figure| figure.attempts), Some(1));
-    assert_eq!(spreads.0.len(), ORIGINS);
+    assert_eq!(spreads.origins.len(), ORIGINS);
     // Quiet for a minute: forgotten at the next word.
-    spreads.count(&mut origins[255], at(62), ids[0], &Outcome::Ok);
-    assert_eq!((origins[255], spreads.0.len()), (None, ORIGINS - 1));
+    count(&mut spreads, &mut origins[255], at(62), ids[0], &Outcome::Ok);
+    assert_eq!((origins[255], spreads.origins.len()), (None, ORIGINS - 1));
     // What is no answer of the origin is not counted.
-    spreads.count(&mut last, at(62), ids[0], &Outcome::TargetDenied);
+    count(&mut spreads, &mut last, at(62), ids[0], &Outcome::TargetDenied);
     assert_eq!(spreads.figure(last, at(62)).map(|figure| figure.attempts), Some(1));
 }
