@@ -15,7 +15,7 @@ use std::time::Duration;
 /// The dearest retry. The whole fleet has room for one a second in any case.
 const DEAREST: f64 = 2.0;
 /// Who is parked is told a time of its own, up to so many reaches of the lane after the first free turn.
-const SPREAD: u32 = 10;
+const SPREAD: u32 = 2;
 
 /// How fast turns come, and how many at once after a pause.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -170,7 +170,8 @@ impl Fleet {
     pub(super) fn turn(&mut self, now: Time, ask: &TurnAsk) -> Result<Duration, Duration> {
         let Some(lane) = self.knobs.lane else { return Ok(ask.delay) };
         let cost = cost(&ask.evidence);
-        if cost <= 0.0 {
+        // Where blocks follow requests, each has few tries; where fewer attempts are no cure, to hold them back is none.
+        if cost <= 0.0 || self.pool.blocks_requests(now, ask.origin) || self.governors.excuse(ask.origin) {
             return Ok(ask.delay);
         }
         let (pulse, share) = (self.pool.pulse(now, ask.origin), self.rules.share());
@@ -219,7 +220,7 @@ impl OriginLane {
 const fn cost(evidence: &Evidence) -> f64 {
     match evidence.outcome {
         Outcome::GatewayOverloaded { .. } | Outcome::AuthError { .. } | Outcome::SessionLost => 0.0,
-        _ if evidence.blameless && matches!(evidence.seen, Seen::Never) => 0.0,
+        _ if matches!(evidence.seen, Seen::Never) => 0.0,
         Outcome::ProxyError { .. } | Outcome::Interrupted { .. } => DEAREST,
         _ => 1.0,
     }

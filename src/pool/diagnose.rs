@@ -68,11 +68,16 @@ impl Pool {
         self.diagnosis(now, origin).filter(|diagnosis| diagnosis.cause == Cause::Pattern)
     }
 
+    /// Whether an origin's blocks follow requests, and not exits.
+    pub(crate) fn blocks_requests(&self, now: Time, origin: OriginIx) -> bool {
+        self.diagnosis(now, origin).is_some_and(|diagnosis| diagnosis.cause == Cause::Request)
+    }
+
     /// Whether a request that was blocked on so many clean exits is blocked on all.
     #[cold]
     pub(crate) fn blocks_request(&self, now: Time, origin: OriginIx, clean_blocks: u8) -> bool {
         let enough = self.spreads.knobs().is_some_and(|knobs| clean_blocks >= knobs.clean_blocks);
-        enough && self.diagnosis(now, origin).is_some_and(|diagnosis| diagnosis.cause == Cause::Request)
+        enough && self.blocks_requests(now, origin)
     }
 
     /// The pair of a block that is laid to the request. What rests or is on trial is left as it is.

@@ -133,6 +133,11 @@ impl Governed {
         }
     }
 
+    /// Whether fewer leases out were no cure.
+    pub(super) const fn is_excused(&self) -> bool {
+        matches!(self.course, Course::LettingGo { .. } | Course::Excused { .. })
+    }
+
     /// Attempts of the last tick that ended.
     pub(super) const fn lately(&self) -> Share {
         self.lately

@@ -69,6 +69,12 @@ impl Governors {
         place.governed.lately().multiplier()
     }
 
+    /// Whether fewer attempts at once were no cure there lately.
+    pub(super) fn excuse(&self, origin: OriginIx) -> bool {
+        let place = self.places.get(origin.index()).and_then(Option::as_ref);
+        place.is_some_and(|place| place.origin == origin && place.governed.is_excused())
+    }
+
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.places.iter().flatten().count()
