@@ -54,7 +54,7 @@ impl Pool {
 
     /// Whether a block is laid to the request.
     fn spares(&self, now: Time, by: &Receipt, origin: OriginIx) -> bool {
-        by.clean && self.diagnosis(now, origin).is_some_and(|diagnosis| diagnosis.cause == Cause::Request)
+        by.clean && self.blocks_requests(now, origin)
     }
 
     /// What an origin's blocks depend on, if that is clear.

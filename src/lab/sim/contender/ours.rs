@@ -17,6 +17,9 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Whoever is told to come back does so until a job was sent so often in vain.
+const MOST_SENDS: u32 = 8;
+
 /// Which fleet: its rules, and which of its parts are on.
 #[derive(Clone, Debug)]
 pub(in crate::lab::sim) struct Parts {
@@ -39,6 +42,8 @@ pub(in crate::lab::sim) struct Ours {
     /// Whose ticket it is.
     waiting: HashMap<Ticket, u32>,
     called: VecDeque<u32>,
+    /// Sends in vain of jobs that were put aside.
+    sent: HashMap<u32, u32>,
     /// Of the whole job, for jobs that are put aside and taken up again.
     patience: Option<Duration>,
 }
@@ -72,6 +77,7 @@ impl Ours {
             jobs: HashMap::new(),
             waiting: HashMap::new(),
             called: VecDeque::new(),
+            sent: HashMap::new(),
             patience: scenario.patience,
         }
     }
@@ -135,7 +141,12 @@ impl Ours {
 
     /// What cannot be done in time is put aside, as a caller would who is told when to come back.
     fn late(&mut self, now: Time, job: u32, retry_at: Option<Time>) -> Next {
-        self.jobs.remove(&job);
+        let sends = self.jobs.remove(&job).map_or(0, |held| held.ask.trail.sends);
+        let sent = self.sent.entry(job).or_default();
+        *sent += sends;
+        if *sent >= MOST_SENDS {
+            return Next::GiveUp(Why::Exhausted);
+        }
         match (retry_at, self.patience) {
             (Some(at), None) => Next::Park(at.max(now + Duration::from_millis(1))),
             (None, None) => Next::Park(now + Duration::from_secs(1)),
