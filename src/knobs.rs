@@ -174,6 +174,8 @@ pub(crate) struct Spacing {
     /// In seconds.
     pub(crate) least: f32,
     pub(crate) longest: f32,
+    /// How much later than evenly the exits may be used, all together.
+    pub(crate) ahead: Duration,
 }
 
 impl Default for Spacing {
@@ -189,6 +191,7 @@ impl Default for Spacing {
             shorter: 0.95,
             least: 0.25,
             longest: 60.0,
+            ahead: Duration::from_secs(1),
         }
     }
 }

@@ -230,12 +230,11 @@ impl Pool {
     fn learn_gap(&mut self, now: Time, by: &Receipt, limited: bool) {
         let Some(rules) = &self.knobs.spacing else { return };
         let rotates = |known: &ExitRecord| matches!(known.source, Source::Rotating { .. });
+        let exits = self.exits_at(by.at.1);
         let Some(record) = self.origins.get_mut(by.at.1) else { return };
         if self.exits.get(by.at.0).is_some_and(rotates) {
             return;
         }
-        let all = self.exits.places() + self.exits.minted.len();
-        let exits = all.saturating_sub(self.down.len() as usize + record.resting.len()).max(1);
         record.gap.count(now, by.sent, limited, exits, rules);
     }
 

@@ -49,6 +49,7 @@ impl Pool {
         if spacing > 0 || gap > 0.0 {
             let gap = Duration::from_secs_f32(gap).max(Duration::from_millis(spacing.into()));
             self.space(now, exit, origin, gap);
+            self.take_turn(now, origin);
         }
         if let Some(record) = self.origins.get_mut(origin) {
             record.room.enter();
@@ -62,6 +63,27 @@ impl Pool {
             }
         }
         Some((route, entry))
+    }
+
+    /// All exits together are used no faster than the gap lets each of them be.
+    #[cold]
+    fn take_turn(&mut self, now: Time, origin: OriginIx) {
+        let Some(rules) = self.knobs.spacing else { return };
+        let exits = self.exits_at(origin);
+        self.with_origin(origin, |record| {
+            if record.gap.seconds() > 0.0 {
+                if let Some(next) = record.gap.turn(now, exits, &rules) {
+                    record.room.gate.space(next);
+                }
+            }
+        });
+    }
+
+    /// How many exits may serve the origin, in use or not.
+    pub(super) fn exits_at(&self, origin: OriginIx) -> usize {
+        let resting = self.origins.get(origin).map_or(0, |record| record.resting.len());
+        let all = self.exits.places() + self.exits.minted.len();
+        all.saturating_sub(self.down.len() as usize + resting).max(1)
     }
 
     /// Leaves the pair alone for a moment: its pool's terms say so. What rests or is on trial is left alone as it is.

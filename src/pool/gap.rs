@@ -23,6 +23,8 @@ pub(super) struct Gap {
     attempts: u32,
     limited: u32,
     served: Served,
+    /// When the next use of any exit is due, had each been used evenly.
+    turn: Time,
 }
 
 /// How much the origin serves, lately: a count that halves.
@@ -82,6 +84,16 @@ impl Gap {
                 self.set(now, shorter);
             }
         }
+    }
+
+    /// An exit is used. When the next one may be, if that is not now: a gap that was just learned holds at once, and not only
+    /// when each of the exits has been used once more.
+    #[allow(clippy::cast_precision_loss, reason = "as many exits as there may be")]
+    pub(super) fn turn(&mut self, now: Time, exits: usize, rules: &Spacing) -> Option<Time> {
+        let saved = u64::try_from(rules.ahead.as_nanos()).unwrap_or(u64::MAX);
+        let earliest = Time::from_nanos(now.as_nanos().saturating_sub(saved));
+        self.turn = self.turn.max(earliest) + Duration::from_secs_f32(self.seconds / exits.max(1) as f32);
+        (self.turn > now).then_some(self.turn)
     }
 
     #[allow(clippy::cast_precision_loss, reason = "as many exits as there may be")]

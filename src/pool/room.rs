@@ -78,7 +78,8 @@ impl Room {
     /// Why nobody may enter, and when to ask again.
     fn shut(&self, now: Time) -> Option<(Time, HeldBy)> {
         match self.gate.state() {
-            State::Resting { until } | State::Spaced { until } => Some((until.max(now), HeldBy::Failures)),
+            State::Resting { until } => Some((until.max(now), HeldBy::Failures)),
+            State::Spaced { until } => Some((until.max(now), HeldBy::Limit)),
             State::Trial { lease: Some(_), .. } => Some((now + TRIAL, HeldBy::Failures)),
             State::Open | State::Trial { lease: None, .. } => {
                 (!self.has_place()).then_some((now + TRIAL, HeldBy::Limit))

@@ -70,6 +70,8 @@ pub(super) struct World {
     exits: Vec<Exit>,
     pub(super) origins: Vec<Origin>,
     latency: Latency,
+    /// All exits have one address.
+    shared: bool,
 }
 
 impl World {
@@ -77,7 +79,7 @@ impl World {
         let exits = (0..scenario.exits).map(|at| Exit::new(scenario.exit_rules(at))).collect();
         let origins =
             scenario.origins.iter().map(|rules| Origin::new(rules.clone(), scenario.exits)).collect();
-        Self { luck, exits, origins, latency: scenario.latency }
+        Self { luck, exits, origins, latency: scenario.latency, shared: scenario.name == "S2" }
     }
 
     /// How often the exit was used, this time included.
@@ -90,7 +92,9 @@ impl World {
     pub(super) fn send(&mut self, now: Time, attempt: &Attempt) -> Leg {
         let exit = &self.exits[attempt.exit as usize];
         if exit.rules.is_down(now) {
-            let failed = Outcome::ProxyError { phase: Phase::ExitTcp };
+            // Behind a gateway it answers for what is not there.
+            let phase = if self.shared { Phase::Tunnel } else { Phase::ExitTcp };
+            let failed = Outcome::ProxyError { phase };
             let evidence = Evidence::of(failed).seen(Seen::Never);
             return Leg::Answered(now + self.latency.dead(), Answer { evidence, truth: Truth::Unreached });
         }
