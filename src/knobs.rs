@@ -191,7 +191,7 @@ impl Default for Spacing {
             shorter: 0.95,
             least: 0.25,
             longest: 60.0,
-            ahead: Duration::from_secs(1),
+            ahead: Duration::from_secs(2),
         }
     }
 }
