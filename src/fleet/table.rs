@@ -60,6 +60,8 @@ impl fmt::Display for Snapshot {
         }
         let refused = [
             (self.refusals.no_usable_exit, "for want of a usable exit"),
+            (self.refusals.origin_held, "because a site failed everybody"),
+            (self.refusals.origin_full, "because a site bore no more"),
             (self.refusals.busy, "at a bound"),
             (self.refusals.moved, "because an identity's exit was lost"),
             (self.refusals.stopped, "because every login was stopped"),
@@ -119,6 +121,11 @@ impl fmt::Display for OriginRow<'_> {
         }
         if origin.benched > 0 {
             write!(f, "; {} resting", origin.benched)?;
+        }
+        match origin.held {
+            Some(left) if left.is_zero() => f.write_str("; left alone until one has tried it")?,
+            Some(left) => write!(f, "; left alone for {:.1} s", left.as_secs_f64())?,
+            None => {}
         }
         Ok(())
     }
