@@ -84,7 +84,7 @@ async fn a_field_that_is_renamed_breaks_who_reads_it() {
         (&data["origins"][0], "benched heat held leases origin outcomes pool spread wire"),
         (&data["hottest"][0], "cooling exit heat origin"),
         (&data["forgotten"], "leases origins outcomes wire"),
-        (&data["refusals"], "busy closed last moved no_usable_exit stopped"),
+        (&data["refusals"], "busy closed last moved no_usable_exit origin_full origin_held stopped"),
         (
             &data["outcomes"],
             "auth_error blocked fatal gateway_overloaded interrupted ok origin_error proxy_error rate_limited \
