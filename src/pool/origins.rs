@@ -3,6 +3,7 @@
 use super::bits::Bits;
 use super::flow::Flow;
 use super::gap::Gap;
+use super::gate::State;
 use super::heat::Heat;
 use super::hold::Trouble;
 use super::ix::{ExitIx, GatewayIx, OriginIx, SpreadIx};
@@ -192,6 +193,17 @@ impl Origins {
 
     pub(super) const fn gone(&self) -> Gone {
         self.gone
+    }
+
+    /// Those that are left alone, in a fixed order.
+    pub(super) fn held(&self) -> Vec<OriginIx> {
+        let held = |ix: &OriginIx| {
+            let state = self.get(*ix).map(|record| record.room.gate.state());
+            matches!(state, Some(State::Resting { .. }))
+        };
+        let mut held: Vec<_> = self.by_name.values().copied().filter(held).collect();
+        held.sort_unstable();
+        held
     }
 
     pub(super) fn find(&self, name: &Origin) -> Option<OriginIx> {

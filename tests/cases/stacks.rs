@@ -204,9 +204,11 @@ impl<R> Service<R> for Never {
 
 /// Every exit is told to stay away from the site.
 fn bench(shop: &Shop, rest: Duration) {
-    let hint = Some(RetryAfter::new(rest));
+    // Each for another time: the same for all would be the site's, and hold it as a whole.
+    let mut rest = rest;
     while let Ok(lease) = shop.scheduler.lease(&LeaseRequest::per_request().origin("shop.test")) {
-        lease.report(Outcome::RateLimited { retry_after: hint });
+        lease.report(Outcome::RateLimited { retry_after: Some(RetryAfter::new(rest)) });
+        rest += Duration::from_nanos(1);
     }
 }
 
