@@ -15,6 +15,8 @@ pub(crate) enum Stream {
     Cooldown,
     /// Jitter of a retry's delay.
     Retry,
+    /// Lengthening the hold of an origin: entity = origin, counter = how often it was held.
+    Hold,
 }
 
 /// A uniform u64.

@@ -78,6 +78,7 @@ pub(super) fn head(
         (by_status(status, hint, tunnelled), unless_named, reach)
     };
     let evidence = Evidence::of(outcome).seen(seen).login_accepted(accepted).retry_after(hint);
+    let evidence = evidence.for_all(status == StatusCode::SERVICE_UNAVAILABLE);
     Told { evidence, reach }
 }
 

@@ -98,6 +98,7 @@ impl Fleet {
                 epoch: config.epoch,
                 bounds: config.bounds,
                 rest: config.rules.rest(),
+                hold: config.knobs.hold,
             }),
             rules: config.rules,
             out: 0,

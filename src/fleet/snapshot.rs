@@ -74,6 +74,7 @@ impl Snapshot {
             wire: facts.wire,
             heat: facts.heat,
             benched: facts.benched,
+            held: facts.held,
             spread: facts.spread,
             pool: facts.pool,
             limit: facts.limit,
@@ -217,6 +218,8 @@ pub struct OriginSnapshot {
     pub heat: f32,
     /// Exits that rest at this origin, or are on trial there.
     pub benched: u32,
+    /// For how long it is left alone still, since it fails everybody: no time at all while one request tries it.
+    pub held: Option<Duration>,
     /// How its blocks spread over exits; `None` if nothing was blocked within the last 30 to 60 s, or more than 256 origins
     /// are blocked at once, or it was through gateways that rotate by themselves alone, where nobody knows the exit.
     pub spread: Option<BlockedSpread>,

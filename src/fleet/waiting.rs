@@ -387,7 +387,7 @@ impl Fleet {
                     Some(promise) if promise.is_trial() => {}
                     // The next place that is free is given at once.
                     Some(_) if !self.pool.is_roomy(origin) => self.line.close(group),
-                    _ => self.line.pace(now, group),
+                    _ => self.line.pace(now, group, self.pool.returns(now, origin)),
                 }
             }
         }

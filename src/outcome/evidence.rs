@@ -27,6 +27,8 @@ pub struct Evidence {
     pub login_accepted: bool,
     /// How long the answer asked to be left alone, whatever its outcome.
     pub retry_after: Option<RetryAfter>,
+    /// That is asked of everybody, whatever the exit, as a 503 does.
+    pub for_all: bool,
     /// Nobody is charged: what broke was the caller's own (its body, its patience, its machine), or an idle connection that
     /// was closed just when it was used again.
     pub blameless: bool,
@@ -46,7 +48,7 @@ impl Evidence {
             Outcome::GatewayOverloaded { retry_after, .. } => (Seen::Unknown, retry_after),
             _ => (Seen::Unknown, None),
         };
-        Self { outcome, seen, login_accepted: false, retry_after, blameless: false }
+        Self { outcome, seen, login_accepted: false, retry_after, for_all: false, blameless: false }
     }
 
     /// Whether the exit did its part: the origin answered, and nothing broke.
@@ -73,6 +75,13 @@ impl Evidence {
     #[must_use]
     pub const fn blameless(mut self, blameless: bool) -> Self {
         self.blameless = blameless;
+        self
+    }
+
+    /// Sets whether it asks everybody.
+    #[must_use]
+    pub const fn for_all(mut self, for_all: bool) -> Self {
+        self.for_all = for_all;
         self
     }
 

@@ -23,6 +23,7 @@ use super::Receipt;
 use super::event::Event;
 use super::exits::{ExitRecord, Source};
 use super::gate::State;
+use super::hold::BROKEN;
 use super::ix::{BindingIx, ExitIx, OriginIx};
 use super::pairs::Pair;
 use super::slab::Slot;
@@ -60,7 +61,10 @@ impl Pool {
             self.take_back(now, by, before);
         }
         let again = amends.is_some_and(|before| before.evidence.outcome.is_ok());
-        let settled = self.charge_pair(now, by, evidence, again);
+        let (settled, minded) = self.charge_pair(now, by, evidence, again);
+        if minded && amends.is_none() {
+            self.mind(now, by, evidence);
+        }
         let mut cost = amends.map(|before| before.cost).unwrap_or_default();
         if !settled && !self.charge_parents(now, by, evidence, &mut cost) {
             self.charge_exit(now, by, evidence, &mut cost);
@@ -98,12 +102,13 @@ impl Pool {
         }
     }
 
-    /// Says whether that was all: most evidence is good, and of an exit that has nothing to be cleared of. `again`: the attempt
-    /// has been good before.
+    /// Says whether that was all: most evidence is good, and of an exit that has nothing to be cleared of; and whether it says
+    /// something of the origin as a whole. `again`: the attempt has been good before.
     #[inline]
-    fn charge_pair(&mut self, now: Time, by: &Receipt, evidence: &Evidence, again: bool) -> bool {
+    fn charge_pair(&mut self, now: Time, by: &Receipt, evidence: &Evidence, again: bool) -> (bool, bool) {
         let (exit, origin) = by.at;
-        let Some(record) = self.origins.get_mut(origin) else { return false };
+        let Some(record) = self.origins.get_mut(origin) else { return (false, false) };
+        let minded = record.trouble.is_some() || is_said_by_the_origin(&evidence.outcome);
         *record.counts.of(&evidence.outcome) += 1;
         if record.spread.is_some() || matches!(evidence.outcome, Outcome::Blocked { .. }) {
             // Behind a gateway that rotates by itself nobody knows which exit it was.
@@ -112,7 +117,7 @@ impl Pool {
                 self.spreads.count(&mut record.spread, now, by.exit, &evidence.outcome);
             }
         }
-        let Some(share) = share(by, &evidence.outcome) else { return false };
+        let Some(share) = share(by, &evidence.outcome) else { return (false, minded) };
         record.heat.add(now, share);
         if let Some(plan) = record.plan.as_mut().filter(|_| !(again && evidence.outcome.is_ok())) {
             let refused = refuses_pool(&evidence.outcome);
@@ -124,7 +129,9 @@ impl Pool {
             }
         }
         // The token may have changed since: then this says nothing about the exit in its place.
-        let Some(known) = self.exits.get(exit).filter(|known| known.id() == by.exit) else { return false };
+        let Some(known) = self.exits.get(exit).filter(|known| known.id() == by.exit) else {
+            return (false, minded);
+        };
         let clear = known.gate.is_open() && !known.has_parents();
         let settled = clear && evidence.outcome.is_ok() && !evidence.login_accepted;
         match known.source {
@@ -135,7 +142,7 @@ impl Pool {
             Source::Rotating { gateway } => {
                 record.heat_of(gateway).add(now, share);
                 // Nobody knows which of its exits it was.
-                return settled;
+                return (settled, minded);
             }
         }
         let hash = record.hash;
@@ -158,7 +165,7 @@ impl Pool {
                 }
             });
         }
-        settled
+        (settled, minded)
     }
 
     fn refuse_pair(
@@ -285,9 +292,15 @@ fn share(by: &Receipt, outcome: &Outcome) -> Option<f32> {
         Outcome::Ok => Some(0.0),
         Outcome::RateLimited { .. } => Some(1.0),
         Outcome::Blocked { .. } => by.charged.then_some(1.0),
-        Outcome::OriginError { .. } => Some(0.25),
+        Outcome::OriginError { .. } => Some(BROKEN),
         _ => None,
     }
+}
+
+/// Whether it may be what the origin says to everybody.
+#[inline]
+const fn is_said_by_the_origin(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::OriginError { .. } | Outcome::RateLimited { .. })
 }
 
 /// Whether an answer is a refusal of the pool that it came through, if it says anything of that. A refusal of the request's

@@ -15,6 +15,7 @@ mod event;
 mod exits;
 mod gate;
 mod heat;
+mod hold;
 mod install;
 mod ix;
 mod moved;
@@ -51,6 +52,7 @@ pub(crate) use promise::Promise;
 pub use reason::Reason;
 pub use receipt::Receipt;
 pub(crate) use receipt::{Cost, LeaseId, Taken};
+pub(crate) use room::RETURN;
 pub(crate) use slab::{Slab, Slot};
 pub use spread::{BlockedSpread, ExitBlocks, SpreadVerdict};
 pub(crate) use stake::Stake;
@@ -73,6 +75,7 @@ use crate::draw::mix;
 #[cfg(test)]
 use crate::exit::ExitId;
 use crate::exit::{self, Reuse, Route};
+use crate::knobs;
 use crate::outcome::{Egress, WireBytes};
 use crate::request::{Key, Origin, Time};
 use crate::site::Sites;
@@ -93,6 +96,8 @@ pub(crate) struct Pool {
     epoch: u64,
     /// How long a burned pair rests.
     rest: Rest,
+    /// When an origin is left alone; `None`: never.
+    hold: Option<knobs::Hold>,
     exits: ExitTable,
     /// What holds at single origins.
     sites: Arc<Sites>,
@@ -149,16 +154,18 @@ pub(crate) struct PoolConfig {
     pub(crate) epoch: u64,
     pub(crate) bounds: Bounds,
     pub(crate) rest: Rest,
+    pub(crate) hold: Option<knobs::Hold>,
 }
 
 impl Pool {
     pub(crate) fn new(config: PoolConfig) -> Self {
-        let PoolConfig { pools, sites, seed, member, epoch, bounds, rest } = config;
+        let PoolConfig { pools, sites, seed, member, epoch, bounds, rest, hold } = config;
         let mut pool = Self {
             seed,
             member: mix(u64::from(member.index)),
             epoch,
             rest,
+            hold,
             exits: ExitTable::new(seed, member, bounds.minted),
             sites: Arc::default(),
             down: Bits::default(),

@@ -2,6 +2,7 @@
 
 use super::bits::Bits;
 use super::heat::Heat;
+use super::hold::Trouble;
 use super::ix::{ExitIx, GatewayIx, OriginIx, SpreadIx};
 use super::plan::Plan;
 use super::room::Room;
@@ -50,6 +51,8 @@ pub(crate) struct OriginRecord {
     /// When each resting pair's rest is over.
     pub(super) resting: BTreeSet<(Time, ExitIx)>,
     pub(super) room: Room,
+    /// Its failures since it said anything else, if there were some.
+    pub(super) trouble: Option<Box<Trouble>>,
     /// Requests that wait in line to go here.
     pub(super) waiting: u32,
     /// When the last attempt was sent that ended well here, through whatever exit, and a nanosecond, so that `Time::ZERO`
@@ -136,6 +139,7 @@ impl Origins {
             benched: Bits::default(),
             resting: BTreeSet::new(),
             room: Room::EMPTY,
+            trouble: None,
             waiting: 0,
             worked: Time::ZERO,
             last_used: now,

@@ -10,6 +10,10 @@ use super::timers::Due;
 use super::unusable::TRIAL;
 use crate::error::HeldBy;
 use crate::request::Time;
+use std::time::Duration;
+
+/// Over how long those come back who waited while an origin was left alone.
+pub(crate) const RETURN: Duration = Duration::from_secs(8);
 
 /// What an origin has in front of it.
 #[derive(Clone, Copy, Debug)]
@@ -23,11 +27,13 @@ pub(super) struct Room {
     pub(super) promised: u32,
     /// Most leases in flight since somebody asked.
     peak: u32,
+    /// When its canary was answered last.
+    pub(super) released: Option<Time>,
 }
 
 impl Room {
     pub(super) const EMPTY: Self =
-        Self { gate: Gate::OPEN, limit: u32::MAX, in_flight: 0, promised: 0, peak: 0 };
+        Self { gate: Gate::OPEN, limit: u32::MAX, in_flight: 0, promised: 0, peak: 0, released: None };
 
     /// Whether one more lease may be in flight.
     #[inline]
@@ -155,6 +161,21 @@ impl Pool {
     /// Whether the origin as a whole keeps nobody waiting.
     pub(crate) fn is_free(&self, origin: OriginIx) -> bool {
         self.origins.get(origin).is_none_or(|record| record.room.is_free())
+    }
+
+    /// Whether it was left alone until a moment ago: those who waited come back over this time.
+    pub(crate) fn returns(&self, now: Time, origin: OriginIx) -> bool {
+        let released = self.origins.get(origin).and_then(|record| record.room.released);
+        released.is_some_and(|released| now.since(released) < RETURN)
+    }
+
+    /// For how long the origin is left alone still: no time at all while a canary is out, or awaited.
+    pub(super) fn held_for(now: Time, room: &Room) -> Option<Duration> {
+        match room.gate.state() {
+            State::Open | State::Spaced { .. } => None,
+            State::Resting { until } => Some(until.since(now)),
+            State::Trial { .. } => Some(Duration::ZERO),
+        }
     }
 
     /// Whether the origin has a place for one more, which is not a trial.

@@ -138,6 +138,17 @@ fn trace(event: &Event) {
             multiplier = multiplier.map(|multiplier| multiplier.value),
             "any number of leases may be out at a site again"
         ),
+        Event::OriginHeld { origin, rest, exits, status } => tracing::warn!(
+            target: "tower_egress",
+            %origin,
+            ?rest,
+            exits,
+            status,
+            "a site fails through every exit, and is left alone for a while"
+        ),
+        Event::OriginReleased { origin } => {
+            tracing::info!(target: "tower_egress", %origin, "a site that was left alone serves again");
+        }
         Event::AsksTooHard { multiplier, origin } => tracing::warn!(
             target: "tower_egress",
             multiplier = multiplier.value,

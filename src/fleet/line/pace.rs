@@ -1,11 +1,14 @@
 //! How those go who wait for what is there: not all at once.
 
 use super::{Group, Line};
+use crate::pool::RETURN;
 use crate::request::Time;
 use std::time::Duration;
 
 /// Where many wait for the same thing, and it is there, they are let go evenly over this time.
 const SPREAD: Duration = Duration::from_millis(500);
+/// After an origin was left alone it is let go to over so much longer; but nobody waits for more than this after the one before.
+const APART: Duration = Duration::from_millis(250);
 /// How far behind that they are made up for at once, in nanoseconds.
 const LAG: u64 = 100_000_000;
 
@@ -17,18 +20,24 @@ pub(super) struct Pace {
     gap: Duration,
     /// Since when it is so fast at least.
     since: Time,
+    /// Over how long all go.
+    spread: Duration,
 }
 
 impl Line {
     /// One of the group was called, and the way is open: the next one follows in a moment.
-    pub(in crate::fleet) fn pace(&mut self, now: Time, group: Group) {
+    /// `returns`: to an origin that was left alone.
+    pub(in crate::fleet) fn pace(&mut self, now: Time, group: Group, returns: bool) {
         let Some(queue) = self.queues.get_mut(&group) else { return };
         let waiting = u32::try_from(queue.waiters.len()).unwrap_or(u32::MAX).saturating_add(1);
-        let gap = SPREAD / waiting;
-        let mut pace = queue.pace.unwrap_or(Pace { next: now, gap, since: now });
+        let spread = if returns { RETURN.min(APART.saturating_mul(waiting)) } else { SPREAD };
+        // Who is let go slowly is so to the last one.
+        let spread = queue.pace.map_or(spread, |pace| pace.spread);
+        let gap = spread / waiting;
+        let mut pace = queue.pace.unwrap_or(Pace { next: now, gap, since: now, spread });
         // Others have joined. Twice as fast each time it has taken too long: more than come must go, or the line never ends.
         pace.gap = pace.gap.min(gap);
-        if pace.next.since(pace.since) >= SPREAD {
+        if pace.next.since(pace.since) >= pace.spread {
             (pace.gap, pace.since) = (pace.gap / 2, pace.next);
         }
         // By the plan, since timers are coarser than the gaps; but no further back than a turn.

@@ -29,7 +29,7 @@ impl World {
 
 #[test]
 fn b22_two_ticks_above_the_bound_raise_the_alarm_once_and_three_healthy_ones_end_it() {
-    let mut world = World::of(20);
+    let mut world = World::unheld(20);
     world.tick("a.test", 20, 80);
     world.tick("a.test", 50, 1);
     assert_eq!((world.notices(), world.alarm()), (vec![], false), "one bad tick is none");
@@ -60,7 +60,7 @@ fn b22_two_ticks_above_the_bound_raise_the_alarm_once_and_three_healthy_ones_end
 
 #[test]
 fn b22_a_small_fleet_is_counted_until_there_are_enough_attempts() {
-    let mut world = World::of(20);
+    let mut world = World::unheld(20);
     for _ in 0..19 {
         world.pass(secs(10)).once(&LeaseRequest::per_request(), FAILED);
     }
@@ -80,7 +80,7 @@ fn b22_a_small_fleet_is_counted_until_there_are_enough_attempts() {
 
 #[test]
 fn b22_attempts_that_do_not_count_in_the_multiplier_raise_nothing() {
-    let mut world = World::of(20);
+    let mut world = World::unheld(20);
     for _ in 0..200 {
         for outcome in [
             Outcome::Ok,
@@ -102,7 +102,7 @@ fn b22_attempts_that_do_not_count_in_the_multiplier_raise_nothing() {
 #[test]
 fn b22_c39_the_origin_is_named_only_if_it_had_at_least_half_of_the_failures() {
     for (share, named) in [(2, Some("a.test")), (1, None)] {
-        let mut world = World::of(40);
+        let mut world = World::unheld(40);
         for turn in 0..2_000 {
             world.pass(Duration::from_millis(20));
             let (origin, outcome) = match turn % 4 {
@@ -120,7 +120,7 @@ fn b22_c39_the_origin_is_named_only_if_it_had_at_least_half_of_the_failures() {
 
 #[test]
 fn b22_a_late_amendment_moves_an_attempt_and_counts_none() {
-    let mut world = World::of(20);
+    let mut world = World::unheld(20);
     for _ in 0..19 {
         let grant = world.lease(&LeaseRequest::per_request());
         world.report(&grant, Outcome::Ok);
@@ -140,7 +140,7 @@ fn b22_a_late_amendment_moves_an_attempt_and_counts_none() {
 fn b22_a_healthy_fleet_hears_no_alarm() {
     // 15 % of the attempts fail, by chance, for nine hours.
     use crate::draw::{mix, unit};
-    let mut world = World::of(40);
+    let mut world = World::unheld(40);
     for turn in 0..20_000 {
         let outcome = if unit(mix(turn)) < 0.15 { FAILED } else { Outcome::Ok };
         let grant = world.pass(Duration::from_millis(1_700)).lease(&LeaseRequest::per_request());

@@ -180,6 +180,9 @@ fn live(dice: &mut Dice) -> World {
             3 | 4 if !out.is_empty() => {
                 let grant = &out[dice.roll(out.len())];
                 let evidence = evidence(dice);
+                // Sites are down for a while: long enough to be held.
+                let down = Outcome::OriginError { status: http::StatusCode::BAD_GATEWAY };
+                let evidence = if step / 100 % 4 == 0 && dice.roll(8) > 0 { down.into() } else { evidence };
                 world.report(&grant.clone(), evidence);
             }
             5 if !out.is_empty() => {

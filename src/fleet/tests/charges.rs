@@ -9,7 +9,7 @@ fn a_target_and_a_request_charge_no_exit() {
     let uncharged =
         [Outcome::TargetDenied, Outcome::TargetUnreachable, Outcome::Fatal, Outcome::OriginError { status }];
     for outcome in uncharged {
-        let mut world = World::of(1);
+        let mut world = World::unheld(1);
         for _ in 0..20 {
             world.once(&LeaseRequest::per_request(), outcome);
         }

@@ -143,7 +143,7 @@ fn a_window_is_left_once_however_far_the_clock_jumps() {
 
 #[test]
 fn one_verb_runs_a_bounded_number_of_the_timers_of_a_week() {
-    let mut world = World::of(1_000);
+    let mut world = World::unheld(1_000);
     for _ in 0..1_000 {
         let grant = world.at("a.test", &once()).unwrap();
         world.finish(&grant, limited(Some(100)));

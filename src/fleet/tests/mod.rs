@@ -15,6 +15,7 @@ mod gates;
 mod gateways;
 mod governor;
 mod groups;
+mod hold;
 mod holding;
 mod line;
 mod model;
@@ -107,6 +108,13 @@ pub(super) struct World {
 impl World {
     pub(super) fn of(count: u16) -> Self {
         Self::new(config(count))
+    }
+
+    /// A fleet that leaves no origin alone as a whole: what is counted, or charged, must not wait for that.
+    pub(super) fn unheld(count: u16) -> Self {
+        let mut setup = config(count);
+        setup.knobs.hold = None;
+        Self::new(setup)
     }
 
     pub(super) fn new(setup: Setup) -> Self {

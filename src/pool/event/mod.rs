@@ -1,5 +1,7 @@
 //! What happens, as data: for observers and for `tracing`.
 
+mod sentence;
+
 use crate::error::UnusableCounts;
 use crate::exit::ExitId;
 use crate::outcome::{AuthReason, Egress, Multiplier, Outcome};
@@ -11,7 +13,7 @@ use std::time::Duration;
 /// Something that happened to the fleet. What is told of it is what it decided, in the order in which it did. No event holds
 /// a secret.
 ///
-/// With the feature `serde` it can be serialised: `event` is the variant's name, and times are in seconds.
+/// As text it is a plain sentence. With the feature `serde` it can be serialised: `event` is the variant's name, and times are in seconds.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(tag = "event", rename_all = "snake_case"))]
 #[non_exhaustive]
@@ -162,6 +164,23 @@ pub enum Event {
         origin: Origin,
         /// Attempts per success, lately; `None` if there were none.
         multiplier: Option<Multiplier>,
+    },
+    /// A site fails everybody, and is left alone as a whole until one request has tried it.
+    OriginHeld {
+        /// The site.
+        origin: Origin,
+        /// For how long, unless it asks for more.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "seconds"))]
+        rest: Option<Duration>,
+        /// As many exits met the failure since the last time; one, if the request that tried it did.
+        exits: u32,
+        /// The last status; `None` if it only asked for time.
+        status: Option<u16>,
+    },
+    /// The site serves again, and those who wait for it come back one by one.
+    OriginReleased {
+        /// The site.
+        origin: Origin,
     },
     /// The fleet asks too hard: lower its concurrency, do not tune single backoffs.
     AsksTooHard {

@@ -1,0 +1,390 @@
+//! An origin that fails everybody is left alone, tried by one, and gone back to without a rush.
+
+use super::line::Tasks;
+use super::*;
+use crate::error::HeldBy;
+use crate::outcome::AuthReason;
+
+const DOWN: Outcome = Outcome::OriginError { status: http::StatusCode::SERVICE_UNAVAILABLE };
+const BAD_GATEWAY: Outcome = Outcome::OriginError { status: http::StatusCode::BAD_GATEWAY };
+const TICK: Duration = Duration::from_nanos(1);
+
+fn once() -> LeaseRequest {
+    LeaseRequest::per_request()
+}
+
+/// One attempt for each of these, by the number of its exit: how long after the one before, and what came of it.
+fn tell(world: &mut World, attempts: &[(usize, Duration, Evidence)]) {
+    let grants: Vec<_> = attempts.iter().map(|(exit, ..)| lease(world, *exit)).collect();
+    for (grant, (_, after, evidence)) in grants.iter().zip(attempts) {
+        world.pass(*after);
+        world.finish(grant, *evidence);
+    }
+}
+
+/// A lease through the exit of that number, of whoever holds it.
+fn lease(world: &mut World, exit: usize) -> Grant {
+    let id = exits(60)[exit].id();
+    for key in 0..2_000 {
+        let ask = LeaseRequest::new(format!("k{key}")).granularity(Granularity::Static);
+        let Ok(grant) = world.at("a.test", &ask) else { continue };
+        if grant.receipt.exit == id {
+            return grant;
+        }
+        world.end(&grant);
+    }
+    panic!("nobody is placed there")
+}
+
+fn until(world: &mut World) -> Option<Time> {
+    let name = Origin::new("a.test");
+    match world.fleet.lease(world.now, &once(), &name) {
+        Err(Refusal::OriginHeld { retry_at, by: HeldBy::Failures }) => Some(retry_at),
+        Err(refusal) => panic!("{refusal:?}"),
+        Ok(grant) => {
+            world.end(&grant);
+            None
+        }
+    }
+}
+
+fn failures(exits: &[usize], apart: Duration) -> Vec<(usize, Duration, Evidence)> {
+    exits.iter().map(|exit| (*exit, apart, DOWN.into())).collect()
+}
+
+/// Held by three exits.
+fn held_world() -> (World, Time) {
+    let mut world = World::of(10);
+    tell(&mut world, &failures(&[0, 1, 2], Duration::ZERO));
+    let until = until(&mut world).expect("it is held");
+    (world, until)
+}
+
+fn told(world: &mut World) -> Vec<Event> {
+    world.fleet.events().take().into_iter().map(|(_, event)| event).collect()
+}
+
+#[test]
+fn three_exits_within_two_seconds_hold_it_for_five_and_two_do_not() {
+    for (exits, apart, held) in [
+        (&[0, 1][..], Duration::ZERO, false),
+        (&[0, 1, 0, 1, 0, 1], Duration::ZERO, false),
+        (&[0, 1, 2], Duration::ZERO, true),
+        (&[0, 1, 2], secs(1), true),
+        (&[0, 1, 2], secs(1) + TICK, false),
+        (&[0, 0, 1, 1, 2], Duration::ZERO, true),
+    ] {
+        let mut world = World::of(10);
+        tell(&mut world, &failures(exits, apart));
+        let until = until(&mut world);
+        assert_eq!(until.is_some(), held, "{exits:?} {apart:?}");
+        if let Some(until) = until {
+            let rest = until.since(world.now);
+            assert!(rest >= secs(5) && rest <= Duration::from_millis(6_250), "{rest:?}");
+            assert!(world.at("b.test", &once()).is_ok(), "another origin has nothing to do with it");
+        }
+    }
+}
+
+#[test]
+fn any_other_answer_between_clears_it_and_what_is_no_answer_does_not() {
+    let fatal = Evidence::of(Outcome::Fatal).seen(crate::outcome::Seen::Seen);
+    for (between, held) in [
+        (Evidence::of(Outcome::Ok), false),
+        (fatal, false),
+        (BLOCKED.into(), false),
+        (limited(None).into(), false),
+        (limited(Some(7)).into(), false),
+        (REFUSED.into(), true),
+        (Outcome::Interrupted { phase: Phase::Head }.into(), true),
+        (BAD_GATEWAY.into(), true),
+    ] {
+        let mut world = World::of(10);
+        let zero = Duration::ZERO;
+        let attempts =
+            [(0, zero, DOWN.into()), (1, zero, DOWN.into()), (3, zero, between), (2, zero, DOWN.into())];
+        tell(&mut world, &attempts);
+        assert_eq!(until(&mut world).is_some(), held, "{between:?}");
+    }
+}
+
+#[test]
+fn what_is_nobodys_fault_or_no_failure_of_the_origin_holds_nothing() {
+    for evidence in [
+        BLOCKED.into(),
+        limited(None).into(),
+        Outcome::Interrupted { phase: Phase::Head }.into(),
+        Outcome::TargetUnreachable.into(),
+        Outcome::OriginError { status: http::StatusCode::REQUEST_TIMEOUT }.into(),
+        Evidence::of(DOWN).blameless(true),
+        Evidence::of(DOWN).seen(crate::outcome::Seen::Unknown),
+    ] {
+        let mut world = World::of(10);
+        let attempts: Vec<_> = (0..4).map(|exit| (exit, Duration::ZERO, evidence)).collect();
+        tell(&mut world, &attempts);
+        assert_eq!(until(&mut world), None, "{evidence:?}");
+    }
+}
+
+#[test]
+fn a_canary_that_is_refused_alike_doubles_the_hold_up_to_a_minute() {
+    let (mut world, mut ends) = held_world();
+    for (first, shares) in [(10, "2nd"), (20, "3rd"), (40, "4th"), (60, "5th"), (60, "6th")] {
+        world.now = ends;
+        let canary = world.lease(&once());
+        assert!(canary.trial && world.at("a.test", &once()).is_err(), "one tries");
+        world.finish(&canary, BAD_GATEWAY);
+        ends = until(&mut world).expect(shares);
+        let rest = ends.since(world.now);
+        assert!(rest >= secs(first) && rest <= secs(first).mul_f64(1.25), "{shares}: {rest:?}");
+    }
+    world.now = ends;
+    let canary = world.lease(&once());
+    world.finish(&canary, Outcome::Ok);
+    tell(&mut world, &failures(&[0, 1, 2], Duration::ZERO));
+    let rest = until(&mut world).unwrap().since(world.now);
+    assert!(rest <= Duration::from_millis(6_250), "it begins anew: {rest:?}");
+    let held = told(&mut world).into_iter().filter_map(|event| match event {
+        Event::OriginHeld { exits, status, .. } => Some((exits, status.unwrap())),
+        _ => None,
+    });
+    let again = [(1, 502); 5];
+    let all: Vec<_> = [(3, 503)].into_iter().chain(again).chain([(3, 503)]).collect();
+    assert_eq!(held.collect::<Vec<_>>(), all);
+}
+
+#[test]
+fn any_answer_of_the_canary_opens_it_and_silence_lets_another_try() {
+    for (said, opens) in [
+        (Evidence::of(Outcome::Ok), true),
+        (BLOCKED.into(), true),
+        (limited(None).into(), true),
+        (limited(Some(9)).into(), true),
+        (REFUSED.into(), false),
+        (Outcome::AuthError { reason: AuthReason::Rejected }.into(), false),
+        (Outcome::Interrupted { phase: Phase::Head }.into(), false),
+    ] {
+        let (mut world, ends) = held_world();
+        world.now = ends;
+        let canary = world.lease(&once());
+        assert!(matches!(world.at("a.test", &once()), Err(Refusal::OriginHeld { .. })));
+        world.finish(&canary, said);
+        let next = world.lease(&once());
+        assert_eq!(world.at("a.test", &once()).is_ok(), opens, "{said:?}");
+        let released =
+            told(&mut world).iter().filter(|event| matches!(event, Event::OriginReleased { .. })).count();
+        assert_eq!(released, usize::from(opens), "{said:?}");
+        world.end(&next);
+    }
+}
+
+#[test]
+fn a_canary_that_is_dropped_gives_its_place_back() {
+    let (mut world, ends) = held_world();
+    world.now = ends;
+    for how in
+        [Release::NotAttempted, Release::Dropped { after: Duration::ZERO }, Release::Dropped { after: SLOW }]
+    {
+        let canary = world.lease(&once());
+        assert!(canary.trial && world.at("a.test", &once()).is_err());
+        world.fleet.release(&canary.receipt, how, None);
+    }
+    assert!(world.lease(&once()).trial);
+}
+
+#[test]
+fn what_was_in_flight_says_nothing_new() {
+    let mut world = World::of(10);
+    let late: Vec<_> = (3..9).map(|exit| lease(&mut world, exit)).collect();
+    tell(&mut world, &failures(&[0, 1, 2], Duration::ZERO));
+    let ends = until(&mut world).unwrap();
+    world.finish(&late[0], DOWN);
+    world.finish(&late[1], Outcome::Ok);
+    assert_eq!(until(&mut world), Some(ends), "neither longer nor open");
+    world.now = ends;
+    let canary = world.lease(&once());
+    world.finish(&late[2], DOWN);
+    world.finish(&late[3], Outcome::Ok);
+    assert!(world.at("a.test", &once()).is_err(), "the canary has not come back");
+    world.finish(&canary, Outcome::Ok);
+    assert_eq!(until(&mut world), None);
+    world.finish(&late[4], DOWN);
+    world.finish(&late[5], DOWN);
+    tell(&mut world, &failures(&[0], Duration::ZERO));
+    assert_eq!(until(&mut world), None, "old failures do not count when it is open");
+    assert_eq!(told(&mut world).len(), 2);
+}
+
+#[test]
+fn a_503_that_says_when_to_come_back_counts_and_is_believed_for_an_hour_at_most() {
+    for (hint, least) in [(1, 5), (90, 90), (100_000, 3_600)] {
+        let mut world = World::of(10);
+        let zero = Duration::ZERO;
+        let said = Evidence::of(limited(Some(hint))).for_all(true);
+        tell(&mut world, &[(0, zero, DOWN.into()), (1, zero, said), (2, zero, said)]);
+        let rest = until(&mut world).unwrap().since(world.now);
+        assert!(rest >= secs(least) && rest <= secs(least).mul_f64(1.25), "{hint}: {rest:?}");
+    }
+    // One that was in flight lengthens it.
+    let mut world = World::of(10);
+    let late = lease(&mut world, 5);
+    tell(&mut world, &failures(&[0, 1, 2], Duration::ZERO));
+    world.finish(&late, Evidence::of(limited(Some(300))).for_all(true));
+    assert_eq!(until(&mut world), Some(world.now + secs(300)));
+}
+
+#[test]
+fn the_same_wait_for_a_third_of_all_exits_is_the_origins() {
+    for (count, told, apart, hints, held) in [
+        (9, 3, Duration::ZERO, &[30][..], true),
+        (9, 2, Duration::ZERO, &[30], false),
+        (9, 3, secs(5), &[30], true),
+        (9, 3, secs(5) + TICK, &[30], false),
+        (9, 3, Duration::ZERO, &[30, 31], false),
+        (30, 9, Duration::ZERO, &[30], false),
+        (30, 10, Duration::ZERO, &[30], true),
+    ] {
+        let mut world = World::of(count);
+        let said = |exit: usize| Evidence::of(limited(Some(hints[exit % hints.len()])));
+        let attempts: Vec<_> = (0..told).map(|exit| (exit, apart, said(exit))).collect();
+        tell(&mut world, &attempts);
+        let ends = until(&mut world);
+        assert_eq!(ends.is_some(), held, "{told} of {count}, {apart:?} apart, {hints:?}");
+        let Some(ends) = ends else { continue };
+        assert!(ends >= world.now + secs(30));
+        world.now = ends;
+        let canary = world.lease(&once());
+        world.finish(&canary, limited(Some(30)));
+        assert!(until(&mut world).is_some_and(|until| until >= world.now + secs(30)));
+    }
+}
+
+#[test]
+fn a_pool_of_one_or_two_has_its_hold_and_one_bad_page_is_none() {
+    for (count, told, held) in [
+        (1, &[0, 0][..], false),
+        (1, &[0, 0, 0], true),
+        (2, &[0, 1, 0], false),
+        (2, &[0, 0, 0, 0, 0], false),
+        (2, &[0, 1, 0, 1], true),
+        (3, &[0, 1, 0, 1, 0, 1], false),
+    ] {
+        let mut world = World::of(count);
+        tell(&mut world, &failures(told, Duration::ZERO));
+        assert_eq!(until(&mut world).is_some(), held, "{told:?} of {count}");
+    }
+    // Of three, one is out: there are two.
+    let mut world = World::of(3);
+    world.fleet.quarantine(exits(3)[2].id(), true);
+    tell(&mut world, &failures(&[0, 1, 0, 1], Duration::ZERO));
+    assert!(until(&mut world).is_some());
+}
+
+#[test]
+fn what_it_cost_the_exits_in_heat_is_taken_back_and_no_rest_ends() {
+    let mut world = World::of(10);
+    // Cells are made by a refusal.
+    for exit in 0..3 {
+        let grant = lease(&mut world, exit);
+        world.finish(&grant, BLOCKED);
+    }
+    world.pass(secs(600));
+    let heat = |world: &World| -> f32 { world.snapshot().hottest.iter().map(|pair| pair.heat).sum() };
+    let late: Vec<_> = (0..3).map(|exit| lease(&mut world, exit)).collect();
+    let other = lease(&mut world, 4);
+    let before = heat(&world);
+    world.report(&late[0], DOWN);
+    world.report(&late[1], DOWN);
+    let rests = world.snapshot().origins[0].benched;
+    world.finish(&other, DOWN);
+    assert!(until(&mut world).is_some());
+    world.report(&late[2], DOWN);
+    let snapshot = world.snapshot();
+    assert_eq!(snapshot.origins[0].benched, rests);
+    assert!(snapshot.origins[0].held.is_some_and(|left| left >= secs(5)));
+    let prior = snapshot.origins[0].heat;
+    let cold = snapshot.hottest.iter().all(|pair| pair.heat <= prior + 1e-3);
+    assert!(cold, "no pair is hotter than its origin: {before} {:?}", snapshot.hottest);
+}
+
+#[test]
+fn who_waits_is_let_go_one_after_the_other_over_eight_seconds_and_newcomers_behind_them() {
+    let (mut world, ends) = held_world();
+    let mut tasks = Tasks::default();
+    (0..101).for_each(|task| {
+        let ask = if task % 3 == 0 { LeaseRequest::new(format!("w{task}")) } else { once() };
+        tasks.join(&mut world, task, "a.test", &ask.patience(secs(60)));
+    });
+    assert_eq!(world.snapshot().origins[0].outcomes.total(), 3, "who waits spends no attempt");
+    tasks.run(&mut world, ends + secs(1));
+    assert_eq!(tasks.granted(), [0]);
+    let canary = tasks.grant(0).clone();
+    world.finish(&canary, Outcome::Ok);
+    let opened = world.now;
+    tasks.wake(&mut world);
+    tasks.join(&mut world, 101, "a.test", &once());
+    assert_eq!(tasks.granted(), [0, 1]);
+    tasks.run(&mut world, opened + secs(4));
+    let half = tasks.granted().len();
+    assert!((49..=53).contains(&half), "{half}");
+    tasks.run(&mut world, opened + Duration::from_millis(8_200));
+    assert_eq!(tasks.granted(), (0..102).collect::<Vec<_>>());
+    let gaps = tasks.done[1..].windows(2).map(|two| two[1].1.since(two[0].1));
+    assert!(gaps.clone().all(|gap| gap >= Duration::from_millis(70)), "{:?}", gaps.min());
+}
+
+#[test]
+fn a_few_who_wait_go_a_quarter_of_a_second_apart() {
+    let (mut world, ends) = held_world();
+    let mut tasks = Tasks::default();
+    (0..4).for_each(|task| tasks.join(&mut world, task, "a.test", &once()));
+    world.now = ends;
+    tasks.wake(&mut world);
+    tasks.run(&mut world, ends);
+    let canary = tasks.grant(0).clone();
+    world.finish(&canary, Outcome::Ok);
+    tasks.run(&mut world, ends + Duration::from_millis(499));
+    assert_eq!(tasks.granted(), [0, 1, 2]);
+    tasks.run(&mut world, ends + Duration::from_millis(500));
+    assert_eq!(tasks.granted(), [0, 1, 2, 3]);
+}
+
+#[test]
+fn a_retry_waits_for_the_end_of_the_hold_in_line_and_whose_patience_is_shorter_stops() {
+    let mut world = World::of(10);
+    let mine = lease(&mut world, 3);
+    tell(&mut world, &failures(&[0, 1], Duration::ZERO));
+    world.report(&mine, DOWN);
+    let ends = until(&mut world).unwrap();
+    let verdict = |world: &mut World, patience| {
+        let mut ask = once().patience(patience);
+        ask.trail.record(mine.receipt.exit, &DOWN.into(), true);
+        let (receipt, deadline) = (mine.receipt, world.now + secs(120));
+        let evidence = DOWN.into();
+        let ask = RetryAsk { receipt, evidence, ask: &ask, repeatable: true, replayable: true, deadline };
+        (world.fleet.retry(world.now, &ask), world.fleet.soonest(world.now, &ask))
+    };
+    assert!(matches!(verdict(&mut world, secs(30)), (Verdict::Retry { .. }, at) if at == ends));
+    assert_eq!(verdict(&mut world, secs(1)), (Verdict::Stop(Why::OriginHeld), ends));
+}
+
+#[test]
+fn a_site_without_a_hold_is_asked_on() {
+    let mut setup = config(10);
+    setup.knobs.hold = None;
+    let mut world = World::new(setup);
+    tell(&mut world, &failures(&[0, 1, 2, 3, 4], Duration::ZERO));
+    assert_eq!(until(&mut world), None);
+}
+
+#[test]
+fn a_drained_fleet_says_so_to_who_waits_for_the_end_of_a_hold() {
+    let (mut world, _) = held_world();
+    let mut tasks = Tasks::default();
+    (0..3).for_each(|task| tasks.join(&mut world, task, "a.test", &once()));
+    world.fleet.close();
+    tasks.wake(&mut world);
+    assert!(
+        tasks.done.iter().all(|(_, _, out)| matches!(out, Err(Refusal::Closed))) && tasks.done.len() == 3
+    );
+}
