@@ -60,6 +60,8 @@ impl fmt::Display for Snapshot {
         }
         let refused = [
             (self.refusals.no_usable_exit, "for want of a usable exit"),
+            (self.refusals.origin_held, "because a site failed everybody"),
+            (self.refusals.origin_full, "because a site bore no more"),
             (self.refusals.busy, "at a bound"),
             (self.refusals.moved, "because an identity's exit was lost"),
             (self.refusals.stopped, "because every login was stopped"),
@@ -125,6 +127,11 @@ impl fmt::Display for OriginRow<'_> {
             if let Some(lately) = origin.lately {
                 write!(f, ", lately {lately}")?;
             }
+        }
+        match origin.held {
+            Some(left) if left.is_zero() => f.write_str("; left alone until one has tried it")?,
+            Some(left) => write!(f, "; left alone for {:.1} s", left.as_secs_f64())?,
+            None => {}
         }
         Ok(())
     }

@@ -375,7 +375,12 @@ impl Fleet {
         let Some(waiter) = self.line.get(ticket) else { return };
         let (Some(origin), Some((ask, _))) = (group.origin(), &waiter.want) else { return };
         match self.pool.look(now, ask, origin) {
-            Err(NoExit::Held { .. }) => self.line.close(group),
+            Err(NoExit::Held { .. }) if group.of == Of::Origin => self.line.close(group),
+            // There is an exit for it perhaps, and no place: it stands with all others who want one.
+            Err(NoExit::Held { .. }) => {
+                self.line.requeue(ticket, |_| Group::at(origin));
+                self.line.holds(ticket, None, Time::MAX);
+            }
             // Who waits for the origin has its place, and finds that it needs an exit.
             Err(NoExit::Unusable { .. }) if group.of != Of::Origin => self.line.close(group),
             Err(_) => self.line.call(now, ticket, None),
@@ -383,11 +388,13 @@ impl Fleet {
                 let until = line::turn_ends(now);
                 let promise = self.pool.promise(waiter.name(), &choice, origin, until);
                 self.line.call(now, ticket, promise);
+                let returns = self.pool.returns(now, origin);
                 match promise {
-                    Some(promise) if promise.is_trial() => {}
+                    // As many trials as exits have rested would be a rush to an origin that has just come back.
+                    Some(promise) if promise.is_trial() && !returns => {}
                     // The next place that is free is given at once.
                     Some(_) if !self.pool.is_roomy(origin) => self.line.close(group),
-                    _ => self.line.pace(now, group, self.pool.returns(now, origin)),
+                    _ => self.line.pace(now, group, returns),
                 }
             }
         }

@@ -247,6 +247,18 @@ impl Pool {
         }
     }
 
+    /// Lets one lease try each origin that is left alone.
+    pub(super) fn resume_origins(&mut self, now: Time) {
+        for origin in self.origins.held() {
+            self.with_origin(origin, |record| {
+                record.room.gate.doubt(now);
+                if let Some(trouble) = &mut record.trouble {
+                    trouble.holds = 0;
+                }
+            });
+        }
+    }
+
     /// The origin failed everybody: the exits did not. What it has cost them in heat is taken back, and no rest is ended.
     fn refund(&mut self, now: Time, origin: OriginIx, met: &[Met]) {
         for met in met.iter().filter(|met| met.heated) {

@@ -1,6 +1,7 @@
 //! The origins that are known, by name.
 
 use super::bits::Bits;
+use super::gate::State;
 use super::heat::Heat;
 use super::hold::Trouble;
 use super::ix::{ExitIx, GatewayIx, OriginIx, SpreadIx};
@@ -180,6 +181,17 @@ impl Origins {
 
     pub(super) const fn gone(&self) -> Gone {
         self.gone
+    }
+
+    /// Those that are left alone, in a fixed order.
+    pub(super) fn held(&self) -> Vec<OriginIx> {
+        let held = |ix: &OriginIx| {
+            let state = self.get(*ix).map(|record| record.room.gate.state());
+            matches!(state, Some(State::Resting { .. }))
+        };
+        let mut held: Vec<_> = self.by_name.values().copied().filter(held).collect();
+        held.sort_unstable();
+        held
     }
 
     pub(super) fn find(&self, name: &Origin) -> Option<OriginIx> {

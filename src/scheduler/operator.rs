@@ -31,8 +31,8 @@ use std::sync::Arc;
 pub struct Operator<'a>(pub(super) &'a Scheduler);
 
 impl Operator<'_> {
-    /// Opens the fleet if it was drained, and lets one lease try each login that was stopped and each gateway that is left
-    /// alone; if it passes, all go on.
+    /// Opens the fleet if it was drained, and lets one lease try each login that was stopped and each gateway and site that is
+    /// left alone; if it passes, all go on.
     pub fn resume(&self) {
         self.0.act(|fleet, now| fleet.resume(now));
     }

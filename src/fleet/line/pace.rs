@@ -20,8 +20,8 @@ pub(super) struct Pace {
     gap: Duration,
     /// Since when it is so fast at least.
     since: Time,
-    /// Over how long all go.
-    spread: Duration,
+    /// It was so when the first of them went, and stays so to the last.
+    returns: bool,
 }
 
 impl Line {
@@ -30,14 +30,13 @@ impl Line {
     pub(in crate::fleet) fn pace(&mut self, now: Time, group: Group, returns: bool) {
         let Some(queue) = self.queues.get_mut(&group) else { return };
         let waiting = u32::try_from(queue.waiters.len()).unwrap_or(u32::MAX).saturating_add(1);
-        let spread = if returns { RETURN.min(APART.saturating_mul(waiting)) } else { SPREAD };
-        // Who is let go slowly is so to the last one.
-        let spread = queue.pace.map_or(spread, |pace| pace.spread);
-        let gap = spread / waiting;
-        let mut pace = queue.pace.unwrap_or(Pace { next: now, gap, since: now, spread });
+        let returns = queue.pace.map_or(returns, |pace| pace.returns);
+        let (spread, most) = if returns { (RETURN, APART) } else { (SPREAD, SPREAD) };
+        let gap = (spread / waiting).min(most);
+        let mut pace = queue.pace.unwrap_or(Pace { next: now, gap, since: now, returns });
         // Others have joined. Twice as fast each time it has taken too long: more than come must go, or the line never ends.
         pace.gap = pace.gap.min(gap);
-        if pace.next.since(pace.since) >= pace.spread {
+        if pace.next.since(pace.since) >= spread {
             (pace.gap, pace.since) = (pace.gap / 2, pace.next);
         }
         // By the plan, since timers are coarser than the gaps; but no further back than a turn.

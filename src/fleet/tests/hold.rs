@@ -334,6 +334,56 @@ fn who_waits_is_let_go_one_after_the_other_over_eight_seconds_and_newcomers_behi
 }
 
 #[test]
+fn many_who_come_while_a_few_go_back_are_let_go_as_slowly() {
+    let (mut world, ends) = held_world();
+    let mut tasks = Tasks::default();
+    (0..4).for_each(|task| tasks.join(&mut world, task, "a.test", &once()));
+    world.now = ends;
+    tasks.run(&mut world, ends);
+    let canary = tasks.grant(0).clone();
+    world.finish(&canary, Outcome::Ok);
+    tasks.wake(&mut world);
+    (4..84).for_each(|task| tasks.join(&mut world, task, "a.test", &once()));
+    tasks.run(&mut world, ends + secs(2));
+    assert!((17..=24).contains(&tasks.granted().len()), "{:?}", tasks.granted().len());
+    tasks.run(&mut world, ends + secs(9));
+    assert_eq!(tasks.granted(), (0..84).collect::<Vec<_>>());
+}
+
+#[test]
+fn who_waited_for_an_exit_before_stands_with_the_others_then() {
+    let mut world = World::of(10);
+    let mut tasks = Tasks::default();
+    // Each of these has wants of its own, and so a queue of its own; and no exit before 3 s.
+    let late: Vec<_> = (0..3).map(|exit| lease(&mut world, exit)).collect();
+    for exit in 0..10 {
+        let grant = lease(&mut world, exit);
+        world.finish(&grant, limited(Some(3 + exit as u64 % 2)));
+    }
+    for task in 0..33 {
+        let mut ask = once();
+        ask.trail.record(exits(1)[0].id(), &BLOCKED.into(), true);
+        ask.trail.record(exits(60)[50].id(), &BLOCKED.into(), false);
+        tasks.join(&mut world, task, "a.test", &ask);
+    }
+    assert_eq!(world.snapshot().waiting, 33);
+    world.pass(secs(1));
+    late.iter().for_each(|grant| world.finish(grant, DOWN));
+    let ends = until(&mut world).unwrap();
+    tasks.run(&mut world, ends + TICK);
+    assert_eq!(tasks.granted().len(), 1);
+    let canary = tasks.done[0].2.as_ref().unwrap().clone();
+    world.finish(&canary, Outcome::Ok);
+    world.fleet.serve(world.now);
+    world.fleet.check_line(world.now);
+    tasks.run(&mut world, ends + secs(1));
+    let gone = tasks.granted().len();
+    assert!((4..=7).contains(&gone), "{gone} of 33 in the first second");
+    tasks.run(&mut world, ends + secs(9));
+    assert_eq!(tasks.granted(), (0..33).collect::<Vec<_>>());
+}
+
+#[test]
 fn a_few_who_wait_go_a_quarter_of_a_second_apart() {
     let (mut world, ends) = held_world();
     let mut tasks = Tasks::default();
@@ -375,6 +425,28 @@ fn a_site_without_a_hold_is_asked_on() {
     let mut world = World::new(setup);
     tell(&mut world, &failures(&[0, 1, 2, 3, 4], Duration::ZERO));
     assert_eq!(until(&mut world), None);
+}
+
+#[test]
+fn a_person_may_let_one_try_before_the_time_and_it_begins_anew() {
+    let (mut world, ends) = held_world();
+    world.now = ends;
+    let canary = world.lease(&once());
+    world.finish(&canary, DOWN);
+    assert!(until(&mut world).is_some_and(|until| until >= world.now + secs(10)));
+    world.fleet.resume(world.now);
+    let canary = world.lease(&once());
+    assert!(canary.trial && world.at("a.test", &once()).is_err());
+    let table = world.snapshot().to_string();
+    assert!(table.contains("; left alone until one has tried it"), "{table}");
+    world.finish(&canary, DOWN);
+    let rest = until(&mut world).unwrap().since(world.now);
+    assert!(rest >= secs(5) && rest <= Duration::from_millis(6_250), "{rest:?}");
+    let table = world.snapshot().to_string();
+    assert!(
+        table.contains("; left alone for ") && table.contains("because a site failed everybody"),
+        "{table}"
+    );
 }
 
 #[test]

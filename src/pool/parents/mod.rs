@@ -377,8 +377,9 @@ impl Pool {
         self.exits.fixed.iter().all(|record| record.gone || record.quarantined || any(record))
     }
 
-    /// Lets one lease try each stopped login, and each gateway that is left alone.
+    /// Lets one lease try each stopped login, and each gateway and origin that is left alone.
     pub(crate) fn resume(&mut self, now: Time) {
+        self.resume_origins(now);
         for ix in self.parents.all() {
             self.with_parent(ix, |parent| {
                 if matches!(parent.gate.state(), State::Resting { .. }) {
