@@ -1,6 +1,7 @@
 //! Each event as a plain sentence.
 
 use super::Event;
+use crate::outcome::Multiplier;
 use std::fmt;
 use std::time::Duration;
 
@@ -56,21 +57,20 @@ impl fmt::Display for Event {
             Self::OriginReleased { origin } => write!(f, "{origin} serves again"),
             Self::Diagnosed { origin, diagnosis } => write!(f, "{origin}: {diagnosis}"),
             Self::Slowed { origin, from, to, multiplier } => {
-                let value = multiplier.value;
-                write!(
-                    f,
-                    "concurrency at {origin} lowered from {from} to {to}: {value:.2} attempts per success"
-                )
+                write!(f, "concurrency at {origin} lowered from {from} to {to}: {}", Attempts(*multiplier))
             }
             Self::NotOurRate { origin, before, after } => {
                 let (before, after) = (before.value, after.value);
                 write!(
                     f,
-                    "{before:.2} attempts per success at {origin} were {after:.2} with far fewer requests at once: "
+                    "fewer requests at once are no cure at {origin} ({before:.1} attempts per success before, {after:.1} "
                 )?;
-                f.write_str("not their rate, but what they ask for or through which exits")
+                f.write_str("after): it is the requests, or their exits")
             }
-            Self::Unlimited { origin, .. } => write!(f, "concurrency at {origin} is not limited any more"),
+            Self::Unlimited { origin, multiplier } => {
+                write!(f, "concurrency at {origin} is not limited any more")?;
+                multiplier.map_or(Ok(()), |multiplier| write!(f, ": {}", Attempts(multiplier)))
+            }
             Self::AsksTooHard { multiplier, origin } => {
                 write!(f, "{:.2} attempts per success", multiplier.value)?;
                 if let Some(origin) = origin {
@@ -81,6 +81,18 @@ impl fmt::Display for Event {
             Self::AsksWell { multiplier } => {
                 write!(f, "{:.2} attempts per success: as it should be again", multiplier.value)
             }
+        }
+    }
+}
+
+struct Attempts(Multiplier);
+
+impl fmt::Display for Attempts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(Multiplier { attempts, successes, value, .. }) = self;
+        match successes {
+            0 => write!(f, "{attempts} attempts and no success"),
+            _ => write!(f, "{value:.1} attempts per success"),
         }
     }
 }
@@ -106,6 +118,36 @@ mod tests {
             ),
             (held(1, None, None), "shop.example fails through 1 exit, and is left alone"),
             (Event::OriginReleased { origin: origin.clone() }, "shop.example serves again"),
+        ] {
+            assert_eq!(event.to_string(), sentence);
+        }
+    }
+    #[test]
+    fn limits_are_told_in_sentences() {
+        let origin = Origin::new("shop.example");
+        let of = |attempts, successes| Multiplier::of(attempts, successes).unwrap();
+        let limited = |multiplier| Event::Slowed { origin: origin.clone(), from: 64, to: 44, multiplier };
+        let no_cure = Event::NotOurRate { origin: origin.clone(), before: of(250, 100), after: of(240, 100) };
+        let lifted = |multiplier| Event::Unlimited { origin: origin.clone(), multiplier };
+        for (event, sentence) in [
+            (
+                limited(of(160, 100)),
+                "concurrency at shop.example lowered from 64 to 44: 1.6 attempts per success",
+            ),
+            (
+                limited(of(40, 0)),
+                "concurrency at shop.example lowered from 64 to 44: 40 attempts and no success",
+            ),
+            (
+                no_cure,
+                "fewer requests at once are no cure at shop.example (2.5 attempts per success before, 2.4 after): it is the \
+                 requests, or their exits",
+            ),
+            (
+                lifted(Some(of(101, 100))),
+                "concurrency at shop.example is not limited any more: 1.0 attempts per success",
+            ),
+            (lifted(None), "concurrency at shop.example is not limited any more"),
         ] {
             assert_eq!(event.to_string(), sentence);
         }
