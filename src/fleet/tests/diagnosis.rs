@@ -134,7 +134,7 @@ impl Crawl {
                 match event {
                     Event::Diagnosed { diagnosis, .. } => {
                         if diagnosis.cause == Cause::Request {
-                            seen.first = seen.first.or(Some(now.since(Time::ZERO).as_secs()));
+                            seen.first.get_or_insert_with(|| now.since(Time::ZERO).as_secs());
                         }
                         seen.told.push(diagnosis);
                     }
