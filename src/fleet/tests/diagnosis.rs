@@ -14,14 +14,16 @@ struct Crawl {
     rate: f64,
     seconds: u64,
     poison: f64,
-    /// What others are blocked at.
-    noise: f64,
+    /// What others are blocked at: of two exits, one so often, and one so often.
+    noise: [f64; 2],
+    /// Who asks: this many keys, each with an exit of its own, or nobody in particular.
+    keys: u64,
     knobs: Knobs,
 }
 
 impl Crawl {
     const POISONED: Self =
-        Self { exits: 200, rate: 25.0, seconds: 300, poison: 0.25, noise: 0.02, knobs: ALONE };
+        Self { exits: 200, rate: 25.0, seconds: 300, poison: 0.25, noise: [0.02; 2], keys: 0, knobs: ALONE };
 }
 
 /// Nothing but the diagnosis acts.
@@ -80,7 +82,10 @@ impl Crawl {
         let mut at = world.now;
         while at < Time::ZERO + secs(self.seconds) {
             let poison = dice() < self.poison;
-            let ask = LeaseRequest::per_request().deadline(secs(600));
+            let key = (dice() * self.keys as f64).floor();
+            let ask =
+                if self.keys == 0 { LeaseRequest::per_request() } else { LeaseRequest::new(key.to_string()) };
+            let ask = ask.deadline(secs(600));
             then(&mut steps, &mut due, at, (Job { poison, fresh: true, ask }, None));
             at = at + Duration::from_secs_f64(-(1.0 - dice()).ln() / self.rate);
         }
@@ -108,7 +113,8 @@ impl Crawl {
                 continue;
             };
             note(&|sums| sums.attempts += 1);
-            let blocked = job.poison || dice() < self.noise;
+            let noise = self.noise[usize::from(grant.receipt.exit.as_u64() % 2 == 1)];
+            let blocked = job.poison || dice() < noise;
             let evidence = Evidence::of(if blocked { BLOCKED } else { Outcome::Ok });
             world.finish(&grant, evidence);
             if blocked {
@@ -128,7 +134,7 @@ impl Crawl {
                 match event {
                     Event::Diagnosed { diagnosis, .. } => {
                         if diagnosis.cause == Cause::Request {
-                            seen.first.get_or_insert(now.since(Time::ZERO).as_secs());
+                            seen.first.get_or_insert_with(|| now.since(Time::ZERO).as_secs());
                         }
                         seen.told.push(diagnosis);
                     }
@@ -184,9 +190,17 @@ fn a_fourth_of_the_requests_is_refused_everywhere_and_burns_nobody() {
 
 #[test]
 fn where_no_request_is_refused_everywhere_none_is_found() {
-    for (noise, exits) in [(0.02, 200), (0.15, 200), (0.02, 20)] {
+    for (noise, exits, keys) in [
+        ([0.02; 2], 200, 0),
+        ([0.15; 2], 200, 0),
+        ([0.02; 2], 20, 0),
+        // Keys settle on the better half; what is sent again meets them all.
+        ([0.02, 0.3], 200, 100),
+        ([0.02, 0.1], 200, 400),
+        ([0.0, 0.5], 200, 50),
+    ] {
         let rate = if exits == 20 { 4.0 } else { 25.0 };
-        let crawl = Crawl { exits, rate, poison: 0.0, noise, knobs: diagnosed(), ..Crawl::POISONED };
+        let crawl = Crawl { exits, rate, poison: 0.0, noise, keys, knobs: diagnosed(), ..Crawl::POISONED };
         let seen = crawl.run(1);
         assert!(seen.told.iter().all(|told| told.cause != Cause::Request), "{:?}", seen.told);
         assert_eq!(seen.all[0].refused, 0);
