@@ -164,9 +164,11 @@ impl Fleet {
         }
         let charged = ask.trail.burned < BURNS || paced;
         let (exit_id, at) = (route.exit(), (exit, origin));
-        let (again, blocked) = (ask.trail.burned > 0, ask.trail.clean_block.map(LeaseId));
+        let (first, again) = (ask.trail.sends == 0, ask.trail.burned > 0);
+        let blocked = ask.trail.clean_block.map_or(LeaseId::NONE, LeaseId);
+        let sent = now;
         let receipt =
-            Receipt { id, exit: exit_id, at, named, binding, sent: now, charged, again, clean, blocked };
+            Receipt { id, exit: exit_id, at, named, binding, sent, charged, first, again, clean, blocked };
         Ok(Grant { receipt, route, reason, trial })
     }
 
@@ -271,7 +273,7 @@ impl Fleet {
                 self.govern(now, (receipt.sent, receipt.at.1), evidence, before);
             }
         }
-        if receipt.blocked.is_some() && evidence.outcome.is_ok() {
+        if receipt.blocked != LeaseId::NONE && evidence.outcome.is_ok() {
             self.charge_late(now, receipt);
         }
         taken

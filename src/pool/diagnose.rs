@@ -91,7 +91,7 @@ impl Pool {
     /// A request has passed whose block before was laid to it: the block's exit is charged after all. Answers what for.
     pub(crate) fn charge_late(&mut self, now: Time, passed: &Receipt) -> Option<(Receipt, Evidence)> {
         let at = self.origins.get(passed.at.1)?.spread;
-        let (by, evidence) = self.spreads.spared(at, passed.blocked?)?;
+        let (by, evidence) = self.spreads.spared(at, passed.blocked)?;
         if by.charged {
             self.spreads.charged(at, by.at.0, self.exits.len());
             self.charge_pair::<true>(now, &by, &evidence, false, &mut Cost::default());

@@ -3,12 +3,13 @@
 //! | what the origin says | while it is open | of the canary |
 //! |---|---|---|
 //! | a status from 500 on; a 503 with a wait | a failure | shuts it again, for twice as long |
-//! | another answer with a wait | a failure, if many exits are told the same wait | the same, if that shut it |
 //! | any other answer | all is forgotten | opens it |
 //! | nothing: the exit, its gateway or its login failed, or the request broke | - | another one tries |
 //!
 //! Silence counts for nothing: a page that hangs, callers that give up and a gateway that dies look alike, and the origin may
-//! serve all else. Statuses from 500 on are one failure: what is down behind a balancer says 502, 503 and 504 in turn.
+//! serve all else. Statuses from 500 on are one failure: what is down behind a balancer says 502, 503 and 504 in turn. A wait
+//! that comes with a 429 is its exit's own, however many are told the same: limits for each address have words of one kind,
+//! and are met by all who ask alike.
 
 use super::Pool;
 use super::Receipt;
@@ -23,30 +24,18 @@ use crate::outcome::{Evidence, Outcome, Seen};
 use crate::request::Time;
 use std::time::Duration;
 
-/// Exits that are told the same wait within this time are told the origin's.
-const ALIKE: Duration = Duration::from_secs(10);
-/// As one of so many of all exits at least: a limit for each address makes the same words, and quick ones.
-const SHARE: usize = 3;
 /// Failures that are remembered.
 const MOST: usize = 32;
 /// Longest wait that is believed.
 const HINT_CAP: Duration = Duration::from_secs(3_600);
-/// The least that one exit, and each of two, must meet: one request alone does not come so often.
+/// The least that one exit, and each of two, must meet.
 const ALONE: usize = 3;
 const TWICE: usize = 2;
 
-/// What an origin says to everybody.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Failure {
-    /// It is broken, or says when it will be back.
-    Broken,
-    /// To come back after so long.
-    Asked(Duration),
-}
-
 /// What one answer says of the origin as a whole.
 enum Word {
-    Fails(Failure),
+    /// It is broken, or says when it will be back.
+    Fails,
     Answers,
     Nothing,
 }
@@ -62,21 +51,16 @@ struct Met {
 }
 
 /// The failures since the origin said anything else, and how it was held for them.
-#[derive(Debug)]
+#[derive(Default, Debug)]
 pub(super) struct Trouble {
-    failure: Failure,
     met: Vec<Met>,
     /// How often in a row it was held.
     holds: u32,
 }
 
 impl Trouble {
-    /// One more failure; those that are too old go, and so do all that were others.
-    fn add(&mut self, failure: Failure, met: Met, within: Duration) {
-        if self.failure != failure {
-            self.failure = failure;
-            self.met.clear();
-        }
+    /// One more failure; those that are too old go.
+    fn add(&mut self, met: Met, within: Duration) {
         self.met.retain(|before| met.at.since(before.at) <= within);
         if self.met.len() == MOST {
             self.met.remove(0);
@@ -101,13 +85,11 @@ fn hint(evidence: &Evidence) -> Duration {
 }
 
 fn word(evidence: &Evidence) -> Word {
-    let limited = matches!(evidence.outcome, Outcome::RateLimited { .. }) && !hint(evidence).is_zero();
     match evidence.outcome {
         Outcome::ProxyError { .. } | Outcome::Interrupted { .. } => Word::Nothing,
         _ if evidence.seen != Seen::Seen => Word::Nothing,
-        Outcome::OriginError { status } if status.as_u16() >= 500 => Word::Fails(Failure::Broken),
-        _ if limited && evidence.for_all => Word::Fails(Failure::Broken),
-        _ if limited => Word::Fails(Failure::Asked(hint(evidence))),
+        Outcome::OriginError { status } if status.as_u16() >= 500 => Word::Fails,
+        Outcome::RateLimited { .. } if evidence.for_all && !hint(evidence).is_zero() => Word::Fails,
         _ => Word::Answers,
     }
 }
@@ -120,21 +102,18 @@ impl Pool {
         let Some(rules) = self.knobs.hold else { return };
         let Some(record) = self.origins.get(by.at.1) else { return };
         let (state, stale) = (record.room.gate.state(), record.room.gate.is_stale(by.sent));
-        let held_for = record.trouble.as_ref().map(|trouble| trouble.failure);
         match (word(evidence), state) {
             (Word::Nothing, _) => {}
-            (Word::Fails(failure), State::Open) => {
+            (Word::Fails, State::Open) => {
                 if !stale {
-                    self.meet(now, by, evidence, failure, &rules);
+                    self.meet(now, by, evidence, &rules);
                 }
             }
             (Word::Answers, State::Open) => self.forget_trouble(by.at.1),
-            (Word::Fails(failure), _) if stale => self.meet_late(now, by, evidence, failure),
+            (Word::Fails, _) if stale => self.meet_late(now, by, evidence),
             (Word::Answers, _) if stale => {}
-            (Word::Fails(failure), _) if failure == Failure::Broken || held_for == Some(failure) => {
-                self.meet_again(now, by, evidence, failure, &rules);
-            }
-            (Word::Fails(_) | Word::Answers, _) => self.open_origin(now, by),
+            (Word::Fails, _) => self.meet_again(now, by, evidence, &rules),
+            (Word::Answers, _) => self.open_origin(now, by),
         }
     }
 
@@ -145,38 +124,32 @@ impl Pool {
     }
 
     /// It fails, and is open.
-    fn meet(&mut self, now: Time, by: &Receipt, evidence: &Evidence, failure: Failure, rules: &knobs::Hold) {
-        if evidence.blameless {
+    fn meet(&mut self, now: Time, by: &Receipt, evidence: &Evidence, rules: &knobs::Hold) {
+        // A page that fails alone is no failure of the site, however often it is sent. Those who come back after a hold have all
+        // been sent before.
+        let alone = !by.first && !self.returns(now, by.at.1);
+        if evidence.blameless || alone {
             return;
         }
         let Some(record) = self.origins.get_mut(by.at.1) else { return };
-        let within = if failure == Failure::Broken { rules.within } else { ALIKE };
-        note(record, by, now, evidence, failure, within);
+        note(record, by, now, evidence, rules.within);
         if self.is_enough(by.at.1, rules) {
             self.hold_origin(now, by, evidence, rules);
         }
     }
 
     /// The canary has met the same.
-    fn meet_again(
-        &mut self,
-        now: Time,
-        by: &Receipt,
-        evidence: &Evidence,
-        failure: Failure,
-        rules: &knobs::Hold,
-    ) {
+    fn meet_again(&mut self, now: Time, by: &Receipt, evidence: &Evidence, rules: &knobs::Hold) {
         if let Some(record) = self.origins.get_mut(by.at.1) {
-            note(record, by, now, evidence, failure, Duration::ZERO);
+            note(record, by, now, evidence, Duration::ZERO);
         }
         self.hold_origin(now, by, evidence, rules);
     }
 
     /// What was in flight when it was shut says nothing new, but for when to come back; and is as little its exit's fault.
-    fn meet_late(&mut self, now: Time, by: &Receipt, evidence: &Evidence, failure: Failure) {
-        if let (Failure::Broken, wait) = (failure, hint(evidence)) {
-            self.with_origin(by.at.1, |record| record.room.gate.lengthen(now + wait));
-        }
+    fn meet_late(&mut self, now: Time, by: &Receipt, evidence: &Evidence) {
+        let wait = hint(evidence);
+        self.with_origin(by.at.1, |record| record.room.gate.lengthen(now + wait));
         if matches!(evidence.outcome, Outcome::OriginError { .. }) {
             self.refund(now, by.at.1, &[Met { exit: by.at.0, id: by.exit, at: now, heated: true }]);
         }
@@ -186,16 +159,11 @@ impl Pool {
     fn is_enough(&self, origin: OriginIx, rules: &knobs::Hold) -> bool {
         let Some(record) = self.origins.get(origin) else { return false };
         let Some(trouble) = &record.trouble else { return false };
-        let least = usize::from(rules.exits.max(1));
-        let needed = match trouble.failure {
-            Failure::Broken => least,
-            Failure::Asked(_) => (self.exits.len() / SHARE).clamp(least, MOST.max(least)),
-        };
         let met = trouble.exits();
-        if met >= needed {
+        if met >= usize::from(rules.exits.max(1)) {
             return true;
         }
-        if trouble.failure != Failure::Broken || trouble.met.len() < ALONE.max(TWICE * met) {
+        if trouble.met.len() < ALONE.max(TWICE * met) {
             return false;
         }
         // There may be no more of them.
@@ -278,16 +246,8 @@ impl Pool {
 /// How bad an origin's own failure is for the heat of a pair: it may be that it fails this exit alone.
 pub(super) const BROKEN: f32 = 0.25;
 
-fn note(
-    record: &mut OriginRecord,
-    by: &Receipt,
-    now: Time,
-    evidence: &Evidence,
-    failure: Failure,
-    within: Duration,
-) {
+fn note(record: &mut OriginRecord, by: &Receipt, now: Time, evidence: &Evidence, within: Duration) {
     let heated = matches!(evidence.outcome, Outcome::OriginError { .. });
     let met = Met { exit: by.at.0, id: by.exit, at: now, heated };
-    let fresh = || Box::new(Trouble { failure, met: Vec::new(), holds: 0 });
-    record.trouble.get_or_insert_with(fresh).add(failure, met, within);
+    record.trouble.get_or_insert_with(Box::default).add(met, within);
 }

@@ -10,6 +10,11 @@ use crate::request::{Time, Trail};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct LeaseId(pub(crate) u64);
 
+impl LeaseId {
+    /// No lease: there are never as many. A receipt is copied with each lease, and an option would be twice as long.
+    pub(crate) const NONE: Self = Self(u64::MAX);
+}
+
 /// What an attempt has cost so far. Later words on it cost no more than the worst of them.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub(crate) struct Cost {
@@ -40,12 +45,14 @@ pub struct Receipt {
     pub(crate) sent: Time,
     /// A block by this attempt is charged: the request has not burned its share of exits yet.
     pub(crate) charged: bool,
+    /// The request had not been sent before.
+    pub(crate) first: bool,
     /// The request had been blocked before.
     pub(crate) again: bool,
     /// The exit had served the origin lately, and not blocked since. Known only where somebody was blocked lately.
     pub(crate) clean: bool,
-    /// The request's last lease that was blocked on a clean exit.
-    pub(crate) blocked: Option<LeaseId>,
+    /// The request's last lease that was blocked on a clean exit, or [`LeaseId::NONE`].
+    pub(crate) blocked: LeaseId,
 }
 
 impl Receipt {

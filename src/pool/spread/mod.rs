@@ -97,8 +97,8 @@ impl Spreads {
     pub(super) fn spare(&mut self, at: Option<SpreadIx>, by: &Receipt, evidence: &Evidence) {
         let Some(spread) = self.get_mut(at) else { return };
         match by.blocked {
-            Some(before) => drop(spread.spared.take(before)),
-            None => spread.spared.keep(by, evidence),
+            LeaseId::NONE => spread.spared.keep(by, evidence),
+            before => drop(spread.spared.take(before)),
         }
     }
 

@@ -47,9 +47,10 @@ fn receipt(exit: ExitId) -> Receipt {
         binding: None,
         sent: at(0),
         charged: true,
+        first: true,
         again: false,
         clean: false,
-        blocked: None,
+        blocked: LeaseId::NONE,
     }
 }
 
