@@ -215,8 +215,8 @@ impl OriginLane {
 }
 
 /// What a retry costs in turns. Nothing, where something else already makes it wait (a gateway, a login), where another
-/// session is all it needs, and after what neither reached the origin nor was anybody's fault, as an idle connection that
-/// closes when it is used again. A broken exit costs time and bytes.
+/// session is all it needs, and after what the origin never saw: an exit that is dead, an idle connection that closes when it is
+/// used again. An exit that breaks later costs time and bytes.
 const fn cost(evidence: &Evidence) -> f64 {
     match evidence.outcome {
         Outcome::GatewayOverloaded { .. } | Outcome::AuthError { .. } | Outcome::SessionLost => 0.0,

@@ -105,8 +105,8 @@ where
 
 #[tokio::test(start_paused = true)]
 async fn te_080_the_answers_of_attempts_before_hold_nothing() {
-    let mebibyte = || Reply::page(vec![b'x'; 1 << 20]).status(StatusCode::SERVICE_UNAVAILABLE);
-    let small = || Reply::page("busy").status(StatusCode::SERVICE_UNAVAILABLE);
+    let mebibyte = || Reply::page(vec![b'x'; 1 << 20]).status(StatusCode::REQUEST_TIMEOUT);
+    let small = || Reply::page("busy").status(StatusCode::REQUEST_TIMEOUT);
     let pages: [(&str, Reply, fn(ReplyBody) -> Page); 6] = [
         ("a mebibyte", mebibyte(), Page::Given),
         ("a mebibyte of unknown length", mebibyte(), Page::Chunked),
@@ -133,7 +133,7 @@ async fn te_080_the_answers_of_attempts_before_hold_nothing() {
             .collect();
         for call in calls {
             let (status, served) = call.await.unwrap();
-            assert_eq!((status, served.attempts()), (StatusCode::SERVICE_UNAVAILABLE, 3), "{name}");
+            assert_eq!((status, served.attempts()), (StatusCode::REQUEST_TIMEOUT, 3), "{name}");
             assert!(served.bytes() <= 32 << 10, "{} bytes read ahead: {name}", served.bytes());
         }
         let fleet = scheduler.snapshot();

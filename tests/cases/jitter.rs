@@ -55,8 +55,7 @@ async fn te_103_the_callers_of_a_dead_exit_do_not_arrive_together() {
     let distinct: HashSet<_> = arrivals.iter().map(Duration::as_millis).collect();
     assert!(distinct.len() > CALLS * 8 / 10, "timers are whole milliseconds: {}", distinct.len());
     let took = *arrivals.last().unwrap() - arrivals[0];
-    // Over more than the second of their own delay: each takes two turns of the lane, which has 20 a second for 200 in flight.
-    assert!(took > secs(17) && took < secs(21), "{took:?}");
+    assert!(took > millis(900) && took <= millis(1_000), "over all of a second: {took:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -167,14 +167,15 @@ async fn te_076_a_call_that_sleeps_holds_nothing() {
         .layer(ClassifyLayer::new())
         .service(shop.world.clone());
     let mut asleep = JoinSet::new();
-    for _ in 0..4 {
-        asleep.spawn(stack.clone().oneshot(page(&shop, "/broken")));
-    }
-    tokio::time::advance(millis(10)).await;
-    while shop.seen().len() < 4 {
-        tokio::task::yield_now().await;
-    }
     let start = now();
+    // Other pages are served between, so that it is not the site that is broken, and left alone as a whole.
+    for sent in 0..4 {
+        asleep.spawn(stack.clone().oneshot(page(&shop, "/broken")));
+        while shop.seen().len() == 2 * sent {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(read(stack.clone().oneshot(page(&shop, "/p")).await.unwrap()).await.0, 200);
+    }
     let snapshot = shop.scheduler.snapshot();
     assert_eq!((asleep.len(), snapshot.in_flight, snapshot.exits_in_use), (4, 0, 0));
     for _ in 0..4 {
@@ -204,11 +205,9 @@ impl<R> Service<R> for Never {
 
 /// Every exit is told to stay away from the site.
 fn bench(shop: &Shop, rest: Duration) {
-    // Each for another time: the same for all would be the site's, and hold it as a whole.
-    let mut rest = rest;
+    let hint = Some(RetryAfter::new(rest));
     while let Ok(lease) = shop.scheduler.lease(&LeaseRequest::per_request().origin("shop.test")) {
-        lease.report(Outcome::RateLimited { retry_after: Some(RetryAfter::new(rest)) });
-        rest += Duration::from_nanos(1);
+        lease.report(Outcome::RateLimited { retry_after: hint });
     }
 }
 
