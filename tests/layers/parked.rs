@@ -9,7 +9,8 @@ use tower_egress::verdict::Why;
 use tower_egress::{EgressLayer, LeaseRequest, Next, Outcome, Scheduler, Served};
 
 const URI: &str = "https://shop.example/p/42";
-const FAILED: Outcome = Outcome::OriginError { status: http::StatusCode::SERVICE_UNAVAILABLE };
+/// Said to one request: a site that says of itself that it is down is left alone as a whole.
+const FAILED: Outcome = Outcome::OriginError { status: http::StatusCode::REQUEST_TIMEOUT };
 
 /// Takes all turns there are for the next half minute.
 fn fill(scheduler: &Scheduler) -> Duration {
@@ -56,11 +57,11 @@ async fn an_answer_comes_back_as_it_is_and_says_when() {
 
 #[tokio::test(start_paused = true)]
 async fn an_error_is_the_real_one_and_its_next_step_is_that_time() {
-    let (scheduler, script) = (scheduler(8), Script::new([fail(Phase::Tunnel, Seen::Never)]));
+    let (scheduler, script) = (scheduler(8), Script::new([fail(Phase::Head, Seen::Unknown)]));
     fill(&scheduler);
     let start = now();
     let error = EgressLayer::new(&scheduler).layer(script).oneshot(get(URI)).await.unwrap_err();
-    assert!(matches!(error.outcome(), Some(Outcome::ProxyError { phase: Phase::Tunnel })), "{error}");
+    assert!(matches!(error.outcome(), Some(Outcome::Interrupted { phase: Phase::Head })), "{error}");
     let Some(Why::Parked { retry_in }) = error.why() else { panic!("{error}") };
     assert_eq!(error.next(), Next::At((start + retry_in).into_std()));
     assert_eq!(error.retry_after(), Some(retry_in));
