@@ -23,6 +23,7 @@ pub mod redirect;
 pub mod request;
 pub mod retry;
 pub mod scheduler;
+mod share;
 pub mod site;
 mod stack;
 #[cfg(feature = "tower-http")]

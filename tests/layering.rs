@@ -14,11 +14,12 @@ const MAY: &[(&str, &[&str])] = &[
     ("exit", &["error", "outcome"]),
     ("outcome", &[]),
     ("request", &["error", "exit", "outcome"]),
+    ("share", &["outcome"]),
     ("site", &["error", "outcome"]),
     // Decisions.
     ("verdict", &["draw", "error", "outcome"]),
-    ("pool", &["draw", "error", "exit", "knobs", "outcome", "request", "site", "verdict"]),
-    ("fleet", &["draw", "error", "exit", "knobs", "outcome", "request", "site", "verdict", "pool"]),
+    ("pool", &["draw", "error", "exit", "knobs", "outcome", "request", "share", "site", "verdict"]),
+    ("fleet", &["draw", "error", "exit", "knobs", "outcome", "request", "share", "site", "verdict", "pool"]),
     // The shell.
     ("scheduler", &["draw", "error", "exit", "knobs", "outcome", "request", "site", "verdict", "fleet"]),
     // Layers. Siblings never name each other.

@@ -1,12 +1,12 @@
 //! The fleet: every worker that shares a scheduler, as one set of decisions. Pure: `now` comes in, values go out.
 
+mod calling;
 mod governor;
 mod lane;
 mod line;
 mod multiplier;
 mod operate;
 mod receipt;
-mod share;
 mod snapshot;
 mod table;
 #[cfg(test)]

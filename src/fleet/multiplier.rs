@@ -8,10 +8,10 @@
 //! There is no timer: a tick ends with the first report after its time, so an idle fleet keeps its state.
 
 use super::Fleet;
-use super::share::Share;
 use crate::outcome::{Band, Evidence, Multiplier, Outcome};
 use crate::pool::{Event, OriginIx};
 use crate::request::Time;
+use crate::share::Share;
 use std::time::Duration;
 
 const TICK: Duration = Duration::from_secs(5);

@@ -1,13 +1,10 @@
 //! Waiting: who may not go now gets a ticket, is called when it may, and claims its lease.
 
-use super::line::{self, Group, Of, Ticket, Waiter};
+use super::line::{Group, Of, Ticket, Waiter};
 use super::{Event, Fleet, Grant, Refusal, busy};
 use crate::error::{HeldBy, UnusableCounts};
 use crate::pool::{Blocked, NoExit, OriginIx, Reason, Stake};
 use crate::request::{LeaseRequest, Origin, Time};
-
-/// How many heads of the line one verb looks at. Whoever comes next goes on where this one stopped.
-const LOOKS: usize = 16;
 
 /// What somebody gets who may wait.
 #[derive(Debug)]
@@ -171,7 +168,7 @@ impl Fleet {
     }
 
     /// Puts a waiter where it belongs now: what it holds may have changed.
-    fn regroup(&mut self, now: Time, ticket: Ticket) {
+    pub(super) fn regroup(&mut self, now: Time, ticket: Ticket) {
         let Some(waiter) = self.line.get(ticket).filter(|waiter| waiter.is_queued()) else { return };
         let (Some(origin), Some((ask, _))) = (waiter.group.origin(), &waiter.want) else { return };
         if waiter.group.of == Of::Origin {
@@ -281,7 +278,7 @@ impl Fleet {
         Reached::NotYet { ticket, until }
     }
 
-    fn is(&self, state: State) -> bool {
+    pub(super) fn is(&self, state: State) -> bool {
         match state {
             State::Running => !self.closed && !self.pool.is_shut(),
             State::Idle => self.out == 0,
@@ -326,78 +323,6 @@ impl Fleet {
     /// A ticket that was called, or has to look again.
     pub(crate) fn poll_wake(&mut self) -> Option<Ticket> {
         self.line.poll_wake()
-    }
-
-    #[cold]
-    fn serve_line(&mut self, now: Time) {
-        self.line.run_timers(now);
-        while let Some(promise) = self.line.next_lapsed() {
-            self.pool.forgo(promise);
-        }
-        let moved = self.pool.take_moved();
-        if moved.everywhere {
-            self.line.look_everywhere();
-        }
-        for origin in moved.at {
-            self.line.look_at_origin(origin);
-        }
-        self.line.rebound(&moved.holders, moved.all_holders);
-        // A lease may have ended, or somebody who was called has gone.
-        [Group::ROOM, Group::IDLE].into_iter().for_each(|group| self.line.look_at(group));
-        for _ in 0..LOOKS {
-            let Some(ticket) = self.line.next_rebound() else { break };
-            self.regroup(now, ticket);
-            self.line.look_again(ticket);
-        }
-        for _ in 0..LOOKS {
-            let Some((ticket, group)) = self.line.next_head(now) else { break };
-            self.look_at(now, ticket, group);
-        }
-        self.line.drive(self.pool.next_timer());
-    }
-
-    /// Calls the head of a group, if it may go or would be refused for another reason.
-    fn look_at(&mut self, now: Time, ticket: Ticket, group: Group) {
-        let room = self.out + self.line.called() < self.most_out;
-        let may = match group.of {
-            Of::Running => self.is(State::Running),
-            Of::Idle => self.is(State::Idle),
-            Of::Room => room || self.closed,
-            _ if self.closed => true,
-            _ => return self.look_for_exit(now, ticket, group),
-        };
-        if may {
-            self.line.call(now, ticket, None);
-        }
-    }
-
-    fn look_for_exit(&mut self, now: Time, ticket: Ticket, group: Group) {
-        let Some(waiter) = self.line.get(ticket) else { return };
-        let (Some(origin), Some((ask, _))) = (group.origin(), &waiter.want) else { return };
-        match self.pool.look(now, ask, origin) {
-            Err(NoExit::Held { .. }) if group.of == Of::Origin => self.line.close(group),
-            // There is an exit for it perhaps, and no place: it stands with all others who want one.
-            Err(NoExit::Held { .. }) => {
-                self.line.requeue(ticket, |_| Group::at(origin));
-                self.line.holds(ticket, None, Time::MAX);
-            }
-            // Who waits for the origin has its place, and finds that it needs an exit.
-            Err(NoExit::Unusable { .. }) if group.of != Of::Origin => self.line.close(group),
-            Err(_) => self.line.call(now, ticket, None),
-            Ok(choice) => {
-                let until = line::turn_ends(now);
-                let promise = self.pool.promise(waiter.name(), &choice, origin, until);
-                self.line.call(now, ticket, promise);
-                let returns = self.pool.returns(now, origin);
-                match promise {
-                    // As many trials as exits have rested would be a rush to an origin that has just come back.
-                    Some(promise) if promise.is_trial() && !returns => {}
-                    // The next place that is free is given at once.
-                    Some(_) if !self.pool.is_roomy(origin) => self.line.close(group),
-                    _ => self.line.pace(now, group, returns),
-                }
-            }
-        }
     }
 
     fn step_out(&mut self, ticket: Ticket) {

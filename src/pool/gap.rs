@@ -9,19 +9,16 @@
 
 use crate::knobs::Spacing;
 use crate::request::Time;
+use crate::share::Share;
 use std::time::Duration;
-
-/// One-sided 95 %.
-const Z: f64 = 1.64;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Gap {
     /// In seconds; 0 while nothing speaks for one.
     seconds: f32,
-    /// When it was changed last, and the attempts since then, with those of them that were limited.
+    /// When it was changed last, and how many of the attempts since then were limited.
     changed: Time,
-    attempts: u32,
-    limited: u32,
+    limited: Share,
     served: Served,
     /// When the next use of any exit is due, had each been used evenly.
     turn: Time,
@@ -70,14 +67,13 @@ impl Gap {
         if sent < self.changed {
             return;
         }
-        self.attempts = self.attempts.saturating_add(1);
-        self.limited += u32::from(limited);
-        let share = f64::from(self.limited) / f64::from(self.attempts);
+        self.limited.count(!limited);
         let watched = now.since(self.served.since) >= rules.watch;
-        if limited && watched && wilson_lower(share, f64::from(self.attempts)) > rules.most {
+        if limited && watched && self.limited.least() > rules.most {
             self.set(now, self.longer(now, exits, rules));
         } else if now.since(self.changed) >= rules.tick {
-            let shorter = if share < rules.few { self.seconds * rules.shorter } else { self.seconds };
+            let shorter =
+                if self.limited.value() < rules.few { self.seconds * rules.shorter } else { self.seconds };
             if shorter < rules.least {
                 *self = Self::default();
             } else {
@@ -104,14 +100,6 @@ impl Gap {
     }
 
     fn set(&mut self, now: Time, seconds: f32) {
-        (self.seconds, self.changed, self.attempts, self.limited) = (seconds, now, 0, 0);
+        (self.seconds, self.changed, self.limited) = (seconds, now, Share::default());
     }
-}
-
-/// The lower bound of a share that was seen in `n` attempts, which is not 0 (Wilson: Probable Inference, 1927).
-fn wilson_lower(share: f64, n: f64) -> f64 {
-    let z2 = Z * Z;
-    let middle = share + z2 / (2.0 * n);
-    let half = Z * (share * (1.0 - share) / n + z2 / (4.0 * n * n)).sqrt();
-    (middle - half) / (1.0 + z2 / n)
 }

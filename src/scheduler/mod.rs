@@ -38,6 +38,7 @@ mod lease;
 mod loom_tests;
 mod operator;
 mod place;
+mod refused;
 mod served;
 mod shell;
 mod spent;

@@ -7,7 +7,7 @@ use super::wakers::{Wakers, wake};
 use super::{Acquire, Builder, Lease, Operator, Snapshot, Until};
 use crate::error::LeaseError;
 use crate::exit::Route;
-use crate::fleet::{Fleet, FleetConfig, Receipt, Refusal, Release, RetryAsk, State, Taken};
+use crate::fleet::{Fleet, FleetConfig, Receipt, Release, RetryAsk, State, Taken};
 use crate::outcome::{Evidence, WireBytes};
 use crate::request::{LeaseRequest, Origin, Time};
 use crate::site::{Site, Sites};
@@ -15,7 +15,7 @@ use crate::verdict::{Verdict, Why};
 use std::fmt;
 use std::sync::Arc;
 use std::task::Waker;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Who may go out through which exit, now. A clone is another handle to the same fleet, and costs a reference count.
 ///
@@ -344,37 +344,6 @@ impl Scheduler {
         const FAR: Duration = Duration::from_secs(30 * 365 * 86_400);
         let start = self.0.start;
         start.checked_add(time.since(Time::ZERO)).unwrap_or_else(|| start + FAR)
-    }
-
-    #[cold]
-    pub(super) fn refused(&self, refusal: Refusal, origin: &Origin) -> LeaseError {
-        let at = |time| -> Instant { self.instant(time).into_std() };
-        let now = self.now();
-        let busy = |bound, retry_at: Time| LeaseError::Busy {
-            bound,
-            retry_at: at(retry_at),
-            retry_in: retry_at.since(now),
-        };
-        match refusal {
-            Refusal::NoUsableExit { retry_at, counts, .. } => LeaseError::NoUsableExit {
-                origin: origin.to_kept(),
-                retry_at: at(retry_at),
-                retry_in: retry_at.since(now),
-                counts,
-            },
-            Refusal::OriginHeld { retry_at, by } => LeaseError::OriginHeld {
-                origin: origin.to_kept(),
-                retry_at: at(retry_at),
-                retry_in: retry_at.since(now),
-                why: by,
-            },
-            Refusal::FleetStopped => LeaseError::FleetStopped,
-            Refusal::Closed => LeaseError::Closed,
-            Refusal::Misuse(what) => LeaseError::Misuse(what),
-            Refusal::Moved { from, to, generation } => LeaseError::Moved { from, to, generation },
-            Refusal::Full { retry_at } => busy("as many leases are out as Bounds::leases allows", retry_at),
-            Refusal::Busy { bound, retry_at } => busy(bound, retry_at),
-        }
     }
 }
 

@@ -12,9 +12,9 @@
 //! ```
 
 use crate::draw::unit;
-use crate::fleet::share::{Share, of_multiplier};
 use crate::knobs::Governor;
 use crate::request::Time;
+use crate::share::{Share, of_multiplier};
 
 /// What is to be done at the end of a tick.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -9,19 +9,19 @@ const APART: f64 = 2.1;
 
 /// Attempts that failed, of so many. The bounds are Wilson's (Probable Inference, 1927): they hold for few attempts too.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) struct Share {
-    pub(super) failed: u32,
-    pub(super) of: u32,
+pub(crate) struct Share {
+    pub(crate) failed: u32,
+    pub(crate) of: u32,
 }
 
 impl Share {
-    pub(super) const fn count(&mut self, succeeded: bool) {
+    pub(crate) const fn count(&mut self, succeeded: bool) {
         self.of = self.of.saturating_add(1);
         self.failed = self.failed.saturating_add(!succeeded as u32);
     }
 
     /// What was counted so is not; it may have been in an earlier tick.
-    pub(super) const fn take_back(&mut self, succeeded: bool) {
+    pub(crate) const fn take_back(&mut self, succeeded: bool) {
         let known = if succeeded { self.of > self.failed } else { self.failed > 0 };
         if known {
             self.of -= 1;
@@ -30,12 +30,12 @@ impl Share {
     }
 
     /// 0 to 1; 0 of no attempt.
-    pub(super) fn value(self) -> f64 {
+    pub(crate) fn value(self) -> f64 {
         f64::from(self.failed) / f64::from(self.of.max(1))
     }
 
     /// It is surely no smaller.
-    pub(super) fn least(self) -> f64 {
+    pub(crate) fn least(self) -> f64 {
         self.bounds(Z).0
     }
 
@@ -51,22 +51,22 @@ impl Share {
     }
 
     /// Both together.
-    pub(super) const fn and(self, other: Self) -> Self {
+    pub(crate) const fn and(self, other: Self) -> Self {
         Self { failed: self.failed.saturating_add(other.failed), of: self.of.saturating_add(other.of) }
     }
 
     /// Fewer fail than of the other, surely.
-    pub(super) fn is_below(self, other: Self) -> bool {
+    pub(crate) fn is_below(self, other: Self) -> bool {
         self.bounds(APART).1 < other.bounds(APART).0
     }
 
-    pub(super) fn multiplier(self) -> Option<Multiplier> {
+    pub(crate) fn multiplier(self) -> Option<Multiplier> {
         Multiplier::of(self.of.into(), (self.of - self.failed).into())
     }
 }
 
 /// The failed share of a multiplier: M = 1 / (1 - f).
-pub(super) fn of_multiplier(multiplier: f64) -> f64 {
+pub(crate) fn of_multiplier(multiplier: f64) -> f64 {
     1.0 - 1.0 / multiplier
 }
 
