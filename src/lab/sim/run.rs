@@ -130,6 +130,7 @@ impl<'a> Engine<'a> {
         run
     }
 
+    #[allow(clippy::needless_pass_by_value, reason = "an event is used up")]
     fn step(&mut self, now: Time, event: Event) {
         match event {
             Event::Worker => self.take_up(now),

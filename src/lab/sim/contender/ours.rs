@@ -21,16 +21,10 @@ use std::time::Duration;
 const MOST_SENDS: u32 = 8;
 
 /// Which fleet: its rules, and which of its parts are on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(in crate::lab::sim) struct Parts {
     pub(in crate::lab::sim) rules: RetryRules,
     pub(in crate::lab::sim) knobs: Knobs,
-}
-
-impl Default for Parts {
-    fn default() -> Self {
-        Self { rules: RetryRules::default(), knobs: Knobs::default() }
-    }
 }
 
 pub(in crate::lab::sim) struct Ours {
