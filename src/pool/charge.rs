@@ -138,8 +138,9 @@ impl Pool {
         let limited = matches!(evidence.outcome, Outcome::RateLimited { .. });
         if limited || record.gap.is_watched() {
             self.learn_gap(now, by, limited);
+            let Some(known) = self.origins.get_mut(origin) else { return (false, minded) };
+            record = known;
         }
-        let Some(record) = self.origins.get_mut(origin) else { return (false, minded) };
         if let Some(plan) = record.plan.as_mut().filter(|_| !(again && evidence.outcome.is_ok())) {
             let refused = refuses_pool(&evidence.outcome);
             if let Some(turned) = refused.and_then(|refused| plan.note(now, by.named, by.sent, refused)) {

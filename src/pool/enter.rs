@@ -44,17 +44,12 @@ impl Pool {
                 (entry.trial, entry.paced) = (true, paced);
             }
         }
-        let rotates = matches!(source, Source::Rotating { .. });
-        let gap = self.origins.get(origin).filter(|_| !rotates).map_or(0.0, |record| record.gap.seconds());
-        if spacing > 0 || gap > 0.0 {
-            let gap = Duration::from_secs_f32(gap).max(Duration::from_millis(spacing.into()));
-            self.space(now, exit, origin, gap);
-            self.take_turn(now, origin);
-        }
+        let mut gap = 0.0;
         if let Some(record) = self.origins.get_mut(origin) {
             record.room.enter();
             record.leases += 1;
             record.last_used = now;
+            gap = record.gap.seconds();
             if record.spread.is_some() {
                 entry.clean = self.spreads.is_clean(record.spread, exit);
             }
@@ -62,7 +57,28 @@ impl Pool {
                 entry.trial |= self.enter_origin(origin, lease, place_until);
             }
         }
+        if spacing > 0 || gap > 0.0 {
+            self.space_out(now, (exit, origin), source, (spacing, gap));
+        }
         Some((route, entry))
+    }
+
+    /// The exit is not to be used there for a moment: its pool's terms say so, or what the origin has shown to want (of exits
+    /// that can be told apart).
+    #[cold]
+    fn space_out(
+        &mut self,
+        now: Time,
+        (exit, origin): (ExitIx, OriginIx),
+        source: Source,
+        (spacing, gap): (u32, f32),
+    ) {
+        let gap = if matches!(source, Source::Rotating { .. }) { 0.0 } else { gap };
+        let gap = Duration::from_secs_f32(gap).max(Duration::from_millis(spacing.into()));
+        if !gap.is_zero() {
+            self.space(now, exit, origin, gap);
+            self.take_turn(now, origin);
+        }
     }
 
     /// All exits together are used no faster than the gap lets each of them be.
