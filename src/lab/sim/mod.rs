@@ -23,6 +23,7 @@ mod job;
 mod journal;
 mod luck;
 mod metrics;
+mod part;
 mod policy;
 mod queue;
 mod run;
@@ -32,6 +33,7 @@ mod tests;
 mod world;
 
 pub use metrics::Run;
+pub use part::Part;
 pub use policy::Policy;
 pub use run::run;
 pub use scenario::Scenario;
