@@ -1,7 +1,7 @@
 //! The retry article's code, as it is written and repaired.
 
-use super::looped::{Looped, Pick, Rules, Step, Tries, Use};
 use super::Why;
+use super::looped::{Looped, Pick, Rules, Step, Tries, Use};
 use crate::draw::{below, mix, unit};
 use crate::lab::sim::job::Job;
 use crate::lab::sim::luck::Luck;

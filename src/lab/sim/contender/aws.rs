@@ -1,7 +1,7 @@
 //! The retries of AWS's SDKs around a random exit: a bucket of retry tokens, and in adaptive mode a sending rate by CUBIC.
 
-use super::looped::{Looped, Pick, Rules, Step, Tries, Use};
 use super::Why;
+use super::looped::{Looped, Pick, Rules, Step, Tries, Use};
 use crate::lab::sim::job::Job;
 use crate::lab::sim::luck::Luck;
 use crate::lab::sim::scenario::Scenario;

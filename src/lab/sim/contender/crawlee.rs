@@ -1,7 +1,7 @@
 //! Crawlee's session pool: a thousand identities, each with an exit for life.
 
-use super::looped::{Looped, Pick, Rules, Step, Tries, Use};
 use super::Why;
+use super::looped::{Looped, Pick, Rules, Step, Tries, Use};
 use crate::draw::below;
 use crate::lab::sim::job::{Job, Load};
 use crate::lab::sim::luck::Luck;
@@ -18,6 +18,9 @@ const USES: u32 = 50;
 const AGE: Duration = Duration::from_secs(3_000);
 const RETRIES: u32 = 3;
 const ROTATIONS: u32 = 10;
+/// Attempts at once, where no number of workers bounds them.
+const CONCURRENCY: usize = 200;
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// Which one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,6 +46,8 @@ pub(in crate::lab::sim) struct Crawlee {
     clocks: Vec<Clock>,
     /// Whether a worker has nothing else to do while a domain rests.
     one_domain: bool,
+    most: usize,
+    active: usize,
 }
 
 struct Session {
@@ -67,7 +72,6 @@ impl Session {
 
 impl Crawlee {
     pub(in crate::lab::sim) fn looped(scenario: &Scenario, luck: Luck, version: Version) -> Looped<Self> {
-        let closed = matches!(scenario.load, Load::Closed { .. });
         let crawlee = Self {
             version,
             retries: scenario.sends.map_or(RETRIES, |sends| sends.saturating_sub(1)),
@@ -77,7 +81,9 @@ impl Crawlee {
             drawn: 0,
             jobs: HashMap::new(),
             clocks: vec![Clock::default(); scenario.origins.len()],
-            one_domain: closed && scenario.origins.len() == 1,
+            one_domain: scenario.origins.len() == 1,
+            most: if let Load::Open { .. } = scenario.load { CONCURRENCY } else { usize::MAX },
+            active: 0,
         };
         // Retries are counted here, since some sends are free.
         let looped = Looped::new(crawlee, &scenario.clone().sends(u32::MAX), luck, u32::MAX);
@@ -129,12 +135,17 @@ impl Rules for Crawlee {
                 until => return Pick::Aside(until),
             }
         }
+        if self.active >= self.most {
+            return Pick::In(LOOK_AGAIN);
+        }
+        self.active += 1;
         let session = self.session(now, tries);
         self.jobs.entry(job.id).or_default().session = session;
         Pick::Exit(self.sessions.get(&session).map_or(0, |session| session.exit))
     }
 
     fn after(&mut self, now: Time, job: &Job, _: u32, evidence: &Evidence, _: &Tries) -> Step {
+        self.active = self.active.saturating_sub(1);
         let spent = self.jobs.get(&job.id).copied().unwrap_or_default();
         let outcome = evidence.outcome;
         let limited = matches!(outcome, Outcome::RateLimited { .. });

@@ -1,7 +1,7 @@
 //! Envoy's outlier ejection and retry budget, with exits for hosts, and blocks for failures.
 
-use super::looped::{Looped, Pick, Rules, Step, Tries, Use};
 use super::Why;
+use super::looped::{Looped, Pick, Rules, Step, Tries, Use};
 use crate::lab::sim::job::Job;
 use crate::lab::sim::luck::Luck;
 use crate::lab::sim::scenario::Scenario;

@@ -3,7 +3,7 @@
 
 use super::{Contender, Next, Why};
 use crate::draw::{below, unit};
-use crate::lab::sim::job::Job;
+use crate::lab::sim::job::{Job, Load};
 use crate::lab::sim::luck::{For, Luck};
 use crate::lab::sim::scenario::Scenario;
 use crate::lab::sim::world::World;
@@ -31,7 +31,7 @@ pub(super) enum Pick {
     Exit(u32),
     /// Asked again after that.
     In(Duration),
-    /// The same, and its worker does something else until then.
+    /// The same at that time; its worker does something else until then, if it has one.
     Aside(Time),
     Stop(Why),
 }
@@ -42,7 +42,7 @@ pub(super) enum Step {
     Done,
     /// Another send after that, if the number of sends allows.
     Again(Duration),
-    /// Another one at another time, and its worker does something else until then.
+    /// Another one at that time; its worker does something else until then, if it has one.
     Aside(Time),
     /// A sleep that nothing follows.
     Sleep(Duration),
@@ -71,6 +71,8 @@ pub(super) struct Tries {
     pub(super) sends: u32,
     /// For one job; without one it may take for ever.
     patience: Option<Duration>,
+    /// Jobs have workers, who can do something else.
+    workers: bool,
     jobs: HashMap<u32, Try>,
 }
 
@@ -114,7 +116,8 @@ impl<R: Rules> Looped<R> {
     pub(super) fn new(rules: R, scenario: &Scenario, luck: Luck, sends: u32) -> Self {
         let (exits, sends) = (scenario.exits, scenario.sends.unwrap_or(sends).max(1));
         let patience = Some(scenario.patience.unwrap_or(DEADLINE));
-        Self { rules, tries: Tries { luck, exits, sends, patience, jobs: HashMap::new() } }
+        let workers = matches!(scenario.load, Load::Closed { .. });
+        Self { rules, tries: Tries { luck, exits, sends, patience, workers, jobs: HashMap::new() } }
     }
 
     /// Without a deadline where the scenario has none: the design puts jobs aside.
@@ -154,7 +157,8 @@ impl<R: Rules> Looped<R> {
         if over <= now {
             return self.end(job, Next::GiveUp(Why::Late));
         }
-        Next::Park(until.max(now + Duration::from_millis(1)).min(over))
+        let until = until.max(now + Duration::from_millis(1)).min(over);
+        if self.tries.workers { Next::Park(until) } else { Next::Wait(until) }
     }
 
     fn end(&mut self, job: &Job, next: Next) -> Next {

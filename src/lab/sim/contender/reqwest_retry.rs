@@ -1,7 +1,7 @@
 //! reqwest-retry 0.9 with the default of retry-policies, around a random exit.
 
-use super::looped::{Looped, Pick, Rules, Step, Tries, Use};
 use super::Why;
+use super::looped::{Looped, Pick, Rules, Step, Tries, Use};
 use crate::lab::sim::job::Job;
 use crate::lab::sim::luck::Luck;
 use crate::lab::sim::scenario::Scenario;

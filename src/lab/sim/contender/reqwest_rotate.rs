@@ -1,7 +1,7 @@
 //! reqwest-rotate 0.1: round robin, and an exit is off where it does not answer.
 
-use super::looped::{Looped, Pick, Rules, Step, Tries, Use};
 use super::Why;
+use super::looped::{Looped, Pick, Rules, Step, Tries, Use};
 use crate::lab::sim::job::Job;
 use crate::lab::sim::luck::Luck;
 use crate::lab::sim::scenario::Scenario;

@@ -1,7 +1,7 @@
 //! A breaker for each exit, in the style of stygian-proxy 0.16.
 
-use super::looped::{Looped, Pick, Rules, Step, Tries};
 use super::Why;
+use super::looped::{Looped, Pick, Rules, Step, Tries};
 use crate::lab::sim::job::Job;
 use crate::lab::sim::luck::Luck;
 use crate::lab::sim::scenario::Scenario;
@@ -35,8 +35,8 @@ impl Breaker {
         match (good, self.open_since) {
             (true, None) => {}
             (true, Some(_)) if self.admits(now) => *self = Self::default(),
-            // Sent before it opened.
-            (_, Some(_)) if !self.admits(now) => {}
+            // Sent before it opened; a failure makes it longer.
+            (true, Some(_)) => {}
             _ => {
                 self.failures += 1;
                 if self.failures >= FAILURES {

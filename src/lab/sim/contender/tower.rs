@@ -1,7 +1,7 @@
 //! tower 0.5's retry layer around a random exit, with its default backoff and budget.
 
-use super::looped::{Looped, Pick, Rules, Step, Tries, Use};
 use super::Why;
+use super::looped::{Looped, Pick, Rules, Step, Tries, Use};
 use crate::draw::unit;
 use crate::lab::sim::job::Job;
 use crate::lab::sim::luck::Luck;
