@@ -13,12 +13,12 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 /// Over all sends and waits of a job in a closed load; in an open one it is the scenario's patience.
-pub(super) const DEADLINE: Duration = Duration::from_secs(120);
+const DEADLINE: Duration = Duration::from_secs(120);
 
 /// What a design's draw is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u64)]
-pub(super) enum Use {
+pub(in crate::lab::sim) enum Use {
     Pick = 1,
     Jitter,
     Rest,
@@ -27,7 +27,7 @@ pub(super) enum Use {
 
 /// Where a job goes now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Pick {
+pub(in crate::lab::sim) enum Pick {
     Exit(u32),
     /// Asked again after that.
     In(Duration),
@@ -38,7 +38,7 @@ pub(super) enum Pick {
 
 /// What an answer leads to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Step {
+pub(in crate::lab::sim) enum Step {
     Done,
     /// Another send after that, if the number of sends allows.
     Again(Duration),
@@ -54,7 +54,7 @@ impl Step {
 }
 
 /// The rules of one design, without the loop around them.
-pub(super) trait Rules {
+pub(in crate::lab::sim) trait Rules {
     fn pick(&mut self, now: Time, job: &Job, tries: &Tries) -> Pick;
 
     fn after(&mut self, now: Time, job: &Job, exit: u32, evidence: &Evidence, tries: &Tries) -> Step;
@@ -64,7 +64,7 @@ pub(super) trait Rules {
 }
 
 /// What is kept of the jobs that are under way.
-pub(super) struct Tries {
+pub(in crate::lab::sim) struct Tries {
     luck: Luck,
     pub(super) exits: u32,
     /// The most of one job.

@@ -74,6 +74,15 @@ fn c1_a_burned_key_gets_the_same_exit_again_as_written_and_another_one_repaired(
 }
 
 #[test]
+fn c1_a_burn_raises_the_epoch_so_that_the_key_does_not_come_back_after_the_rest() {
+    for (policy, same) in WINDOWED.into_iter().zip([true, false]) {
+        let mut hand = Hand::of(policy, &quiet(1_000));
+        let (exit, _) = hand.ask(1, blocked());
+        assert_eq!(hand.at(301.0).exit(1_001) == exit, same, "{}", policy.name());
+    }
+}
+
+#[test]
 fn c1_the_end_of_a_window_changes_nothing_as_written() {
     let mut hand = Hand::of(Policy::ArticleAWindowed, &quiet(1_000));
     let (exit, _) = hand.ask(1, ok());

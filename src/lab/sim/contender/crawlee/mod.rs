@@ -1,5 +1,7 @@
 //! Crawlee's session pool: a thousand identities, each with an exit for life.
 
+mod clock;
+
 use super::Why;
 use super::looped::{Looped, Pick, Rules, Step, Tries, Use};
 use crate::draw::below;
@@ -8,6 +10,7 @@ use crate::lab::sim::luck::Luck;
 use crate::lab::sim::scenario::Scenario;
 use crate::outcome::{Evidence, Outcome};
 use crate::request::Time;
+use clock::Clock;
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -168,46 +171,12 @@ impl Rules for Crawlee {
             _ => self.spend(job, blocked || matches!(outcome, Outcome::ProxyError { .. })),
         };
         if step != Step::NOW {
-            self.clocks[job.origin as usize].progress = Some(now);
+            self.clocks[job.origin as usize].moves(now);
         }
         step
     }
 
     fn over(&mut self, job: &Job) {
         self.jobs.remove(&job.id);
-    }
-}
-
-/// When a domain may be asked again: after 2 s, doubled to 60 s, or what the 429 said, to 60 s. Of a burst the first one counts.
-#[derive(Clone, Copy, Default)]
-struct Clock {
-    until: Time,
-    /// A 429 after this is the first of a new series.
-    calm: Time,
-    series: u32,
-    /// When a job of it was over last, or when it was asked first.
-    progress: Option<Time>,
-}
-
-impl Clock {
-    const LONGEST: Duration = Duration::from_secs(60);
-    const STALL: Duration = Duration::from_secs(900);
-
-    fn stirs(&mut self, now: Time) {
-        self.progress.get_or_insert(now);
-    }
-
-    fn stalls(&self, now: Time) -> bool {
-        self.series > 0 && self.progress.is_some_and(|last| now.since(last) > Self::STALL)
-    }
-
-    fn limited(&mut self, now: Time, hint: Option<Duration>) {
-        if now < self.until {
-            return;
-        }
-        self.series = if now >= self.calm { 1 } else { self.series + 1 };
-        let doubled = Duration::from_secs(2_u64.saturating_pow(self.series));
-        let wait = hint.unwrap_or(doubled).min(Self::LONGEST);
-        (self.until, self.calm) = (now + wait, now + wait * 2);
     }
 }
