@@ -39,4 +39,10 @@ parts! {
     Lane lane,
     /// There are fewer leases where too many attempts fail.
     Governor governor,
+    /// How far apart an origin wants an exit's uses is learned.
+    Spacing spacing,
+    /// What a block means is learned.
+    Suspicion suspicion,
+    /// Blocks that follow requests burn nobody.
+    Diagnosis diagnosis,
 }
