@@ -79,11 +79,11 @@ impl Pool {
         });
     }
 
-    /// How many exits may serve the origin, in use or not.
+    /// How many exits may serve the origin but for those that are dead or burned there: who was limited is back in a moment.
     pub(super) fn exits_at(&self, origin: OriginIx) -> usize {
-        let resting = self.origins.get(origin).map_or(0, |record| record.resting.len());
+        let burned = self.origins.get(origin).map_or(0, |record| record.burned);
         let all = self.exits.places() + self.exits.minted.len();
-        all.saturating_sub(self.down.len() as usize + resting).max(1)
+        all.saturating_sub((self.down.len() + burned) as usize).max(1)
     }
 
     /// Leaves the pair alone for a moment: its pool's terms say so. What rests or is on trial is left alone as it is.

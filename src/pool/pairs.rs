@@ -1,6 +1,6 @@
 //! Pairs of exit and origin: where a refusal lives. A cell is made on the first one, so that a clean pair costs nothing.
 
-use super::gate::Gate;
+use super::gate::{Gate, State};
 use super::heat::Heat;
 use super::ix::{ExitIx, OriginIx};
 use super::slab::{Slab, Slot};
@@ -38,6 +38,11 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
+    /// Whether it rests after a block.
+    pub(super) const fn is_burned(&self) -> bool {
+        self.burned && matches!(self.gate.state(), State::Resting { .. })
+    }
+
     fn strikes(&self, now: Time) -> f32 {
         self.strikes * libm::exp2f(-now.since(self.struck).as_secs_f32() / STRIKE_HALF_LIFE)
     }
