@@ -81,7 +81,7 @@ async fn a_field_that_is_renamed_breaks_who_reads_it() {
             "age alarm busiest events_lost exits exits_in_use forgotten hottest in_flight lately leases multiplier origins \
              outcomes pools refusals uncooled waiting wire",
         ),
-        (&data["origins"][0], "benched heat leases origin outcomes pool spread wire"),
+        (&data["origins"][0], "benched gap heat leases origin outcomes pool spread wire"),
         (&data["hottest"][0], "cooling exit heat origin"),
         (&data["forgotten"], "leases origins outcomes wire"),
         (&data["refusals"], "busy closed last moved no_usable_exit stopped"),

@@ -120,6 +120,9 @@ impl fmt::Display for OriginRow<'_> {
         if origin.benched > 0 {
             write!(f, "; {} resting", origin.benched)?;
         }
+        if let Some(gap) = origin.gap {
+            write!(f, "; uses of one exit {:.1} s apart", gap.as_secs_f64())?;
+        }
         Ok(())
     }
 }

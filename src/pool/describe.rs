@@ -37,6 +37,8 @@ pub(crate) struct OriginFacts<'a> {
     pub(crate) wire: WireBytes,
     pub(crate) heat: f32,
     pub(crate) benched: u32,
+    /// How far apart the uses of one exit are kept.
+    pub(crate) gap: Option<Duration>,
     pub(crate) spread: Option<BlockedSpread>,
     /// The pool whose turn it is, where it has an order.
     pub(crate) pool: Option<Key>,
@@ -98,6 +100,7 @@ impl Pool {
             wire: record.wire,
             heat: record.heat.prior(now),
             benched: record.benched.len(),
+            gap: record.gap.figure(),
             spread: self.spreads.figure(record.spread, now),
             pool: record.plan.as_ref().map(|plan| self.name_of(plan.turn())),
         })

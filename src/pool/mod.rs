@@ -29,6 +29,7 @@ mod promise;
 mod proof;
 mod reason;
 mod receipt;
+mod refuse;
 mod rests;
 mod ring;
 mod slab;
@@ -61,6 +62,7 @@ use bindings::Bindings;
 pub(crate) use bindings::hash_of;
 use bits::Bits;
 use exits::ExitRecord;
+use gap::Gap;
 use gate::State;
 use origins::Origins;
 use pairs::{Pair, Pairs};
@@ -329,8 +331,11 @@ impl Pool {
     }
 
     /// How long burned pairs rest from now on.
-    pub(crate) const fn set_rest(&mut self, rest: Rest) {
+    pub(crate) fn set_rest(&mut self, rest: Rest) {
         self.rest = rest;
+        if !rest.learns() {
+            self.origins.iter_mut().for_each(|record| record.gap = Gap::default());
+        }
     }
 
     /// The name of a pool.

@@ -92,6 +92,12 @@ fn trace(event: &Event) {
         Event::CameBack { origin, from, to, refused } => {
             tracing::info!(target: "tower_egress", %origin, %from, %to, refused, "the site takes a pool again");
         }
+        Event::Spaced { origin, gap: gap @ Some(_) } => {
+            tracing::info!(target: "tower_egress", %origin, ?gap, "a site limits each exit; its uses are kept apart there");
+        }
+        Event::Spaced { origin, gap: None } => {
+            tracing::info!(target: "tower_egress", %origin, "a site limits each exit no more");
+        }
         Event::Rest { exit, origin, rest } => {
             let origin = origin.as_ref().map(|origin| origin.as_str());
             tracing::debug!(target: "tower_egress", %exit, origin, ?rest, "rest");

@@ -8,6 +8,7 @@ mod chaos;
 mod charges;
 mod choice;
 mod clock;
+mod crowd;
 mod domains;
 mod figures;
 mod freshness;
@@ -22,6 +23,8 @@ mod pools;
 mod reload;
 mod replay;
 mod retries;
+mod spacing;
+mod suspicion;
 
 use super::*;
 use crate::exit::{Exit, ExitId, ExitList, Gateway};
