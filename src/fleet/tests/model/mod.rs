@@ -10,6 +10,7 @@ mod gate;
 mod heat;
 mod play;
 mod reference;
+mod refusals;
 mod steps;
 mod waiting;
 
