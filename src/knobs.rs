@@ -16,7 +16,7 @@ pub(crate) struct Knobs {
 
 impl Knobs {
     /// Nothing collective: each pair and each request for itself.
-    #[cfg(any(test, feature = "lab"))]
+    #[cfg(test)]
     pub(crate) const NONE: Self =
         Self { hold: None, lane: None, governor: None, spacing: None, suspicion: None, diagnosis: None };
 }

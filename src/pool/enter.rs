@@ -27,7 +27,7 @@ impl Pool {
         self.in_use += u32::from(record.in_flight == 1);
         let (route, parents) = (record.exit.route().clone(), record.parents);
         let (rested, named, spacing) = (!record.gate.is_open(), record.named, record.spacing);
-        let source = record.source;
+        let rotates = matches!(record.source, Source::Rotating { .. });
         let full = record.in_flight >= record.most;
         self.exits.named[named.index()].leases += 1;
         if let (true, Some(index)) = (full, exit.index()) {
@@ -44,13 +44,7 @@ impl Pool {
                 (entry.trial, entry.paced) = (true, paced);
             }
         }
-        let rotates = matches!(source, Source::Rotating { .. });
-        let gap = self.origins.get(origin).filter(|_| !rotates).map_or(0.0, |record| record.gap.seconds());
-        if spacing > 0 || gap > 0.0 {
-            let gap = Duration::from_secs_f32(gap).max(Duration::from_millis(spacing.into()));
-            self.space(now, exit, origin, gap);
-            self.take_turn(now, origin);
-        }
+        let mut gap = 0.0;
         if let Some(record) = self.origins.get_mut(origin) {
             record.room.enter();
             record.leases += 1;
@@ -58,9 +52,17 @@ impl Pool {
             if record.spread.is_some() {
                 entry.clean = self.spreads.is_clean(record.spread, exit);
             }
+            if !rotates {
+                gap = record.gap.seconds();
+            }
             if !record.room.gate.is_open() {
                 entry.trial |= self.enter_origin(origin, lease, place_until);
             }
+        }
+        if spacing > 0 || gap > 0.0 {
+            let learned = Duration::from_secs_f32(gap);
+            self.space(now, exit, origin, now + learned.max(Duration::from_millis(spacing.into())));
+            self.take_turn(now, origin);
         }
         Some((route, entry))
     }
@@ -86,12 +88,15 @@ impl Pool {
         all.saturating_sub((self.down.len() + burned) as usize).max(1)
     }
 
-    /// Leaves the pair alone for a moment: its pool's terms say so. What rests or is on trial is left alone as it is.
+    /// Leaves the pair alone for a moment: its pool's terms say so, or its origin's 429s. What rests or is on trial is left alone
+    /// as it is.
     #[cold]
-    pub(super) fn space(&mut self, now: Time, exit: ExitIx, origin: OriginIx, gap: Duration) {
+    pub(super) fn space(&mut self, now: Time, exit: ExitIx, origin: OriginIx, until: Time) {
+        if until <= now {
+            return;
+        }
         let (origins, exits) = (&self.origins, &self.exits);
         let gone = |exit, origin| origins.get(origin).is_none() || exits.get(exit).is_none();
-        let until = now + gap;
         match self.pairs.make(now, exit, origin, gone) {
             Some(slot) => drop(self.with_pair(slot, |pair| pair.gate.space(until))),
             None => self.uncooled += 1,

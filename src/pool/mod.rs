@@ -32,6 +32,7 @@ mod promise;
 mod proof;
 mod reason;
 mod receipt;
+mod refuse;
 mod rests;
 mod ring;
 mod room;
@@ -68,6 +69,7 @@ pub(crate) use bindings::hash_of;
 use bits::Bits;
 use exits::ExitRecord;
 use flow::Flow;
+use gap::Gap;
 use gate::State;
 use origins::Origins;
 use pairs::{Pair, Pairs};
@@ -356,8 +358,11 @@ impl Pool {
     }
 
     /// How long burned pairs rest from now on.
-    pub(crate) const fn set_rest(&mut self, rest: Rest) {
+    pub(crate) fn set_rest(&mut self, rest: Rest) {
         self.rest = rest;
+        if !rest.learns() {
+            self.origins.iter_mut().for_each(|record| record.gap = Gap::default());
+        }
     }
 
     /// The name of a pool.
