@@ -185,7 +185,7 @@ impl Default for Spacing {
             few: 0.02,
             tick: Duration::from_secs(5),
             watch: Duration::from_secs(1),
-            half_life: Duration::from_secs(4),
+            half_life: Duration::from_secs(20),
             longer: 1.05,
             at_once: 1.5,
             shorter: 0.95,

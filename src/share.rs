@@ -95,6 +95,14 @@ mod tests {
     }
 
     #[test]
+    fn the_bound_is_that_of_the_tables() {
+        for (failed, of, bound) in [(1, 1, 0.271), (1, 2, 0.121), (1, 10, 0.023), (50, 1_000, 0.040)] {
+            let least = Share { failed, of }.least();
+            assert!((least - bound).abs() < 0.001, "{failed} of {of}: {least}");
+        }
+    }
+
+    #[test]
     fn what_is_sure_lies_around_what_was_seen() {
         let seen = Share { failed: 15, of: 20 };
         assert!((seen.least() - 0.567).abs() < 0.01 && (seen.bounds(Z).1 - 0.873).abs() < 0.01, "{seen:?}");

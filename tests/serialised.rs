@@ -83,7 +83,7 @@ async fn a_field_that_is_renamed_breaks_who_reads_it() {
         ),
         (
             &data["origins"][0],
-            "benched diagnosis heat held lately leases limit origin outcomes pool spread wire",
+            "benched diagnosis gap heat held lately leases limit origin outcomes pool spread wire",
         ),
         (&data["hottest"][0], "cooling exit heat origin"),
         (&data["forgotten"], "leases origins outcomes wire"),

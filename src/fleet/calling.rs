@@ -3,6 +3,7 @@
 use super::Fleet;
 use super::line::{self, Group, Of, Ticket};
 use super::waiting::State;
+use crate::error::HeldBy;
 use crate::pool::NoExit;
 use crate::request::Time;
 
@@ -57,14 +58,22 @@ impl Fleet {
         let Some(waiter) = self.line.get(ticket) else { return };
         let (Some(origin), Some((ask, _))) = (group.origin(), &waiter.want) else { return };
         match self.pool.look(now, ask, origin) {
-            Err(NoExit::Held { .. }) if group.of == Of::Origin => self.line.close(group),
-            // There is an exit for it perhaps, and no place: it stands with all others who want one.
-            Err(NoExit::Held { .. }) => {
+            // After a hold all who wanted to go there go back slowly, and so as one. A limit comes and goes: then nobody changes
+            // places, or all would go to and fro.
+            Err(NoExit::Held { by: HeldBy::Failures, .. }) if group.of != Of::Origin => {
                 self.line.requeue(ticket, |_| Group::at(origin));
                 self.line.holds(ticket, None, Time::MAX);
             }
-            // Who waits for the origin has its place, and finds that it needs an exit.
+            Err(NoExit::Held { .. }) => self.line.close(group),
             Err(NoExit::Unusable { .. }) if group.of != Of::Origin => self.line.close(group),
+            // Who waits for the origin would have its place, and needs an exit: it stands with those who want one from now on.
+            Err(NoExit::Unusable { .. }) => {
+                let (stake, number) = (self.pool.stake(now, ask, origin), waiter.number);
+                let group = Group::of(ask, origin, stake, number);
+                let holder = self.pool.holder(ask, origin);
+                self.line.requeue(ticket, |_| group);
+                self.line.holds(ticket, holder, stake.map_or(Time::MAX, |stake| stake.until));
+            }
             Err(_) => self.line.call(now, ticket, None),
             Ok(choice) => {
                 let until = line::turn_ends(now);

@@ -5,6 +5,8 @@ use crate::exit::ExitId;
 use crate::outcome::{Multiplier, OutcomeCounts, WireBytes};
 use crate::pool::{BlockedSpread, Diagnosis, Pool, PoolFacts};
 use crate::request::{Key, Origin, Time};
+#[cfg(feature = "serde")]
+use serde::Serialize as _;
 use std::time::Duration;
 
 /// The state of the fleet at one moment. As data here; printed with `{}` it is a table to read.
@@ -78,6 +80,7 @@ impl Snapshot {
             heat: facts.heat,
             benched: facts.benched,
             held: facts.held,
+            gap: facts.gap,
             spread: facts.spread,
             diagnosis: facts.diagnosis.cloned(),
             pool: facts.pool,
@@ -224,6 +227,10 @@ pub struct OriginSnapshot {
     pub benched: u32,
     /// For how long it is left alone still, since it fails everybody: no time at all while one request tries it.
     pub held: Option<Duration>,
+    /// How far apart the uses of one exit are kept at this origin, as its 429s have taught; `None` while nothing speaks for that.
+    /// Up to 60 s; seconds, where it is serialised.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "maybe_seconds"))]
+    pub gap: Option<Duration>,
     /// How its blocks spread over exits; `None` if nothing was blocked within the last 30 to 60 s, or more than 256 origins
     /// are blocked at once, or it was through gateways that rotate by themselves alone, where nobody knows the exit.
     pub spread: Option<BlockedSpread>,
@@ -280,6 +287,15 @@ pub struct PairSnapshot {
     /// How long it still rests; zero if it does not. Seconds, where it is serialised.
     #[cfg_attr(feature = "serde", serde(serialize_with = "seconds"))]
     pub cooling: Duration,
+}
+
+#[cfg(feature = "serde")]
+#[allow(clippy::ref_option, reason = "as serde calls it")]
+fn maybe_seconds<S: serde::Serializer>(
+    duration: &Option<Duration>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    duration.map(|duration| duration.as_secs_f64()).serialize(serializer)
 }
 
 #[cfg(feature = "serde")]

@@ -139,6 +139,9 @@ impl fmt::Display for OriginRow<'_> {
             Some(left) => write!(f, "; left alone for {:.1} s", left.as_secs_f64())?,
             None => {}
         }
+        if let Some(gap) = origin.gap {
+            write!(f, "; uses of one exit {:.1} s apart", gap.as_secs_f64())?;
+        }
         Ok(())
     }
 }

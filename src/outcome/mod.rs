@@ -243,6 +243,10 @@ impl Outcome {
         matches!(self, Self::Ok)
     }
 
+    pub(crate) const fn is_rate_limited(&self) -> bool {
+        matches!(self, Self::RateLimited { .. })
+    }
+
     /// Whether the attempt counts in the retry multiplier, and as a success; as [`OutcomeCounts::attempts`] has it.
     #[inline]
     pub(crate) const fn success(&self) -> Option<bool> {

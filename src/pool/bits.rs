@@ -37,6 +37,12 @@ impl Bits {
     pub(crate) const fn len(&self) -> u32 {
         self.ones
     }
+
+    /// How many of its exits are in none of the others.
+    pub(super) fn count_without<const N: usize>(&self, others: [&Self; N]) -> usize {
+        let out = |at: usize| others.iter().fold(0, |out, set| out | set.words.get(at).copied().unwrap_or(0));
+        self.words.iter().enumerate().map(|(at, word)| (word & !out(at)).count_ones() as usize).sum()
+    }
 }
 
 /// Sets of exits that are out, and how large the pool is.
@@ -130,6 +136,19 @@ impl<'a> Out<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn those_in_none_of_the_others_are_counted() {
+        let bits = |on: &[usize]| {
+            let mut bits = Bits::default();
+            on.iter().for_each(|index| bits.set(*index, true, 200));
+            bits
+        };
+        let all = bits(&[0, 1, 63, 64, 199]);
+        assert_eq!(all.count_without([&bits(&[]), &bits(&[])]), 5);
+        assert_eq!(all.count_without([&bits(&[1, 2, 199]), &bits(&[1, 64])]), 2);
+        assert_eq!(bits(&[]).count_without([&all]), 0);
+    }
 
     #[test]
     fn a_walk_goes_round_once_and_meets_every_exit_once() {

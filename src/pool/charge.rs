@@ -3,8 +3,8 @@
 //! | outcome | heat of the pair | pair | exit |
 //! |---|---|---|---|
 //! | ok | good | passes a trial; 20 in a row forgive a strike | works |
-//! | rate limited | bad | rests max(hint, 1 s); no strike, unless it fails a trial | works |
-//! | blocked | bad | one strike; rests max(hint, 30 s, doubling) | works |
+//! | rate limited | bad | rests as long as the hint says, else max(1 s, the origin's gap); no strike, unless it fails a trial | works |
+//! | blocked | bad | a suspicion, or one strike; rests max(hint, what `refuse` says) | works |
 //! | origin error | a quarter bad | - | works |
 //! | proxy error | - | - | one fault |
 //! | interrupted, origin TLS, a gateway status in the absolute form | - | - | half a fault, if the origin works for others |
@@ -21,27 +21,22 @@
 use super::Pool;
 use super::Receipt;
 use super::event::Event;
-use super::exits::{ExitRecord, Source};
+use super::exits::Source;
 use super::gate::State;
 use super::hold::BROKEN;
-use super::ix::{BindingIx, ExitIx, OriginIx};
-use super::pairs::Pair;
-use super::slab::Slot;
+use super::ix::{ExitIx, OriginIx};
+use super::proof::Shown;
+use super::refuse::paced;
 use super::{Cost, Taken};
 use crate::draw::{Stream, draw, unit};
 use crate::outcome::{BlockedBy, Evidence, FailureDomain, Outcome, Phase, Seen};
 use crate::request::Time;
-use crate::verdict::Rest;
 use std::time::Duration;
 
-/// The rest of a pair that was asked to slow down, without saying how long.
-const LIMITED: Duration = Duration::from_secs(1);
 /// An origin that served somebody this long ago still works, unless it is the cause itself.
 const LATELY: Duration = Duration::from_secs(60);
 /// The rest of a pair whose exit does not reach the target though others do.
 pub(super) const UNREACHED: Duration = Duration::from_secs(5);
-/// Longest hint that is believed.
-const HINT_CAP: Duration = Duration::from_secs(3_600);
 
 impl Pool {
     /// Takes one report in. `amends` is what the same attempt reported before; it is taken back first, but for what
@@ -60,9 +55,14 @@ impl Pool {
             }
             self.take_back(now, by, before);
         }
-        let again = amends.is_some_and(|before| before.evidence.outcome.is_ok());
         let mut cost = amends.map(|before| before.cost).unwrap_or_default();
-        let (settled, minded) = self.charge_pair::<false>(now, by, evidence, again, &mut cost);
+        let (settled, minded) = self.charge_pair::<false>(
+            now,
+            by,
+            evidence,
+            amends.map(|before| &before.evidence.outcome),
+            &mut cost,
+        );
         if minded && amends.is_none() {
             self.mind(now, by, evidence);
         }
@@ -103,7 +103,7 @@ impl Pool {
     }
 
     /// Says whether that was all: most evidence is good, and of an exit that has nothing to be cleared of; and whether it says
-    /// something of the origin as a whole. `again`: the attempt has been good before. `LATE`: it was counted already, when it
+    /// something of the origin as a whole. `before` is what the attempt showed until now. `LATE`: it was counted already, when it
     /// cost its pair nothing.
     #[inline]
     pub(super) fn charge_pair<const LATE: bool>(
@@ -111,10 +111,11 @@ impl Pool {
         now: Time,
         by: &Receipt,
         evidence: &Evidence,
-        again: bool,
+        before: Option<&Outcome>,
         cost: &mut Cost,
     ) -> (bool, bool) {
         let (exit, origin) = by.at;
+        let again = before.is_some_and(Outcome::is_ok);
         let Some(mut record) = self.origins.get_mut(origin) else { return (false, false) };
         let minded = record.trouble.is_some() || is_said_by_the_origin(&evidence.outcome);
         if !LATE {
@@ -135,12 +136,14 @@ impl Pool {
         }
         let Some(share) = share(by, &evidence.outcome) else { return (false, minded) };
         record.heat.add(now, share);
-        let limited = matches!(evidence.outcome, Outcome::RateLimited { .. });
-        if limited || record.gap.is_watched() {
-            self.learn_gap(now, by, limited);
-            let Some(known) = self.origins.get_mut(origin) else { return (false, minded) };
-            record = known;
-        }
+        let limited = evidence.outcome.is_rate_limited();
+        let record = if limited || record.gap.is_watched() {
+            self.learn_gap(now, by, limited, before);
+            let Some(record) = self.origins.get_mut(origin) else { return (false, minded) };
+            record
+        } else {
+            record
+        };
         if let Some(plan) = record.plan.as_mut().filter(|_| !(again && evidence.outcome.is_ok())) {
             let refused = refuses_pool(&evidence.outcome);
             if let Some(turned) = refused.and_then(|refused| plan.note(now, by.named, by.sent, refused)) {
@@ -172,94 +175,26 @@ impl Pool {
             let (origins, exits) = (&self.origins, &self.exits);
             let gone = |exit, origin| origins.get(origin).is_none() || exits.get(exit).is_none();
             match self.pairs.make(now, exit, origin, gone) {
-                Some(slot) => self.refuse_pair(now, by, evidence, slot, (share, hash)),
+                Some(slot) => self.refuse_pair(now, by, evidence, slot, (share, hash, again)),
                 None => self.uncooled += 1,
             }
         } else if let Some(slot) = self.pairs.find(exit, origin) {
-            let cleared = self.with_pair(slot, |pair| {
+            let gap =
+                record.gap.figure().unwrap_or_default().max(Duration::from_millis(known.spacing.into()));
+            let noise = self.with_pair(slot, |pair| {
                 pair.heat.add(now, share);
                 // One attempt passes one trial, however often it is said.
-                if evidence.outcome.is_ok() && !again {
-                    pair.success(now);
-                    if !pair.gate.is_stale(by.sent) {
-                        pair.gate.pass(by.id, pair.trials_needed(now));
-                        return std::mem::take(&mut pair.suspect);
-                    }
-                }
-                false
+                evidence.outcome.is_ok() && !again && pair.success(now, by)
             });
-            if cleared == Some(true) {
-                self.settle(origin, false);
+            if noise == Some(true) {
+                self.settle(origin, Shown::Noise);
+            }
+            // A trial that passed is a use as well.
+            if gap > Duration::ZERO && evidence.outcome.is_ok() {
+                self.space(now, exit, origin, by.sent + gap);
             }
         }
         (settled, minded)
-    }
-
-    fn refuse_pair(
-        &mut self,
-        now: Time,
-        by: &Receipt,
-        evidence: &Evidence,
-        slot: Slot,
-        (share, hash): (f32, u64),
-    ) {
-        let (rest, seed, entity) = (self.rest, self.seed ^ hash, by.exit.as_u64());
-        let last = self.is_last(by.at.0, Some(by.at.1));
-        let doubts = self.doubts(by.at.1);
-        let refused = self.with_pair(slot, |pair| {
-            pair.heat.add(now, share);
-            let suspected = pair.suspect;
-            let burned = refuse(pair, now, by, evidence, (rest, seed, entity), (last, doubts));
-            (burned, suspected && !pair.suspect)
-        });
-        let (burned, proven) = (refused.map(|refused| refused.0), refused.is_some_and(|refused| refused.1));
-        if proven {
-            self.settle(by.at.1, true);
-        }
-        if self.events.is_told_all() {
-            let state = self.pairs.get_mut(slot).map(|pair| pair.gate.state());
-            self.tell_rest(now, by, Some(by.at.1), state);
-        }
-        if burned == Some(true) {
-            self.lose(by.binding);
-            self.exits.renew(by.at.0);
-        }
-    }
-
-    /// Behind a gateway that rotates by itself nobody knows which exit it was.
-    #[cold]
-    fn learn_gap(&mut self, now: Time, by: &Receipt, limited: bool) {
-        let Some(rules) = &self.knobs.spacing else { return };
-        let rotates = |known: &ExitRecord| matches!(known.source, Source::Rotating { .. });
-        let exits = self.exits_at(by.at.1);
-        let Some(record) = self.origins.get_mut(by.at.1) else { return };
-        if self.exits.get(by.at.0).is_some_and(rotates) {
-            return;
-        }
-        record.gap.count(now, by.sent, limited, exits, rules);
-    }
-
-    /// How a block of a pair that was good until then is to be taken: how many successes make it good, and the rest of it.
-    fn doubts(&self, origin: OriginIx) -> Option<(u8, Duration)> {
-        let rules = self.knobs.suspicion.filter(|_| self.rest.doubles)?;
-        let proof = &self.origins.get(origin)?.proof;
-        Some((rules.calm, proof.rest(self.rest.first, &rules)))
-    }
-
-    /// A trial has shown what a block meant.
-    #[cold]
-    fn settle(&mut self, origin: OriginIx, ban: bool) {
-        if let (Some(rules), Some(record)) = (self.knobs.suspicion, self.origins.get_mut(origin)) {
-            record.proof.settle(ban, &rules);
-        }
-    }
-
-    /// What holds a burned exit must leave it: its own binding at once, others when they come to lease.
-    fn lose(&mut self, binding: Option<(BindingIx, u32)>) {
-        let Some((ix, generation)) = binding else { return };
-        if let Some(held) = self.bindings.get_mut(ix) {
-            held.lost |= held.generation == generation;
-        }
     }
 
     /// Whether the origin has served somebody lately.
@@ -374,63 +309,4 @@ const fn refuses_pool(outcome: &Outcome) -> Option<bool> {
         Outcome::Blocked { .. } | Outcome::RateLimited { .. } => Some(true),
         _ => None,
     }
-}
-
-/// Rests a refused pair. Says whether it is burned now.
-fn refuse(
-    pair: &mut Pair,
-    now: Time,
-    by: &Receipt,
-    evidence: &Evidence,
-    (burned, seed, entity): (Rest, u64, u64),
-    (last, doubts): (bool, Option<(u8, Duration)>),
-) -> bool {
-    let hint = evidence.retry_after.map_or(Duration::ZERO, |hint| hint.wait().min(HINT_CAP));
-    // Another address would be refused as well: the site is asked less, and no exit burned.
-    let blocked = matches!(evidence.outcome, Outcome::Blocked { by } if by != BlockedBy::Pattern);
-    if pair.gate.is_stale(by.sent) {
-        // Old news but for the hint: what was asked for holds, also if the gate has opened since.
-        match pair.gate.state() {
-            State::Resting { .. } => pair.gate.lengthen(now + hint),
-            State::Open | State::Spaced { .. } | State::Trial { .. } if !hint.is_zero() => {
-                pair.gate.shut(now, now + hint)
-            }
-            State::Open | State::Spaced { .. } | State::Trial { .. } => {}
-        }
-        return blocked && !pair.paced;
-    }
-    let trial = matches!(pair.gate.state(), State::Trial { .. });
-    // A pair that was good until then is but suspected.
-    let suspected = doubts.filter(|(calm, _)| blocked && !trial && pair.doubt(*calm));
-    if blocked && suspected.is_none() {
-        pair.suspect = false;
-    }
-    let strikes = match suspected {
-        None if blocked || trial => pair.strike(now),
-        _ => pair.strikes_now(now),
-    };
-    let rest = match blocked {
-        true if burned.doubles => match suspected {
-            // What it was suspected of before is not over.
-            Some((_, rest)) => Pair::rest(strikes + 1.0, rest),
-            None => Pair::rest(strikes + f32::from(u8::from(doubts.is_some() && trial)), burned.first),
-        },
-        true => burned.first,
-        false if trial => Pair::rest(strikes + 1.0, LIMITED),
-        // However often it was blocked: on top of a hint, or of the lack of one, an exponent idles a fleet.
-        false => LIMITED,
-    };
-    let share = if blocked { burned.stretch } else { 0.25 };
-    let stretch = 1.0 + share * unit(draw(seed, Stream::Cooldown, entity, u64::from(pair.gate.shuts())));
-    let rest = if last { paced(rest) } else { rest };
-    pair.gate.shut(now, now + rest.max(hint).mul_f64(stretch));
-    (pair.burned, pair.paced) = (blocked && !last, last);
-    pair.burned
-}
-
-/// The rest between two uses of an exit that is the last one of its pool: a pool that rests as a whole serves nobody.
-pub(super) fn paced(rest: Duration) -> Duration {
-    const SHARE: u32 = 8;
-    const LEAST: Duration = Duration::from_secs(1);
-    (rest / SHARE).max(LEAST)
 }

@@ -38,6 +38,8 @@ pub(crate) struct OriginFacts<'a> {
     pub(crate) heat: f32,
     pub(crate) benched: u32,
     pub(crate) held: Option<Duration>,
+    /// How far apart the uses of one exit are kept.
+    pub(crate) gap: Option<Duration>,
     pub(crate) spread: Option<BlockedSpread>,
     pub(crate) diagnosis: Option<&'a Diagnosis>,
     /// The pool whose turn it is, where it has an order.
@@ -102,6 +104,7 @@ impl Pool {
             heat: record.heat.prior(now),
             benched: record.benched.len(),
             held: Self::held_for(now, &record.room),
+            gap: record.gap.figure(),
             spread: self.spreads.figure(record.spread, now),
             diagnosis: self.spreads.diagnosis(record.spread, now),
             pool: record.plan.as_ref().map(|plan| self.name_of(plan.turn())),

@@ -85,7 +85,7 @@ impl Pool {
         let Some((least, most)) = self.spreads.knobs().map(|knobs| knobs.spared) else { return };
         let chance = unit(draw(self.seed, Stream::Spare, by.exit.as_u64(), by.id.0));
         let rest = least + most.saturating_sub(least).mul_f64(chance);
-        self.space(now, by.at.0, by.at.1, rest);
+        self.space(now, by.at.0, by.at.1, now + rest);
     }
 
     /// A request has passed whose block before was laid to it: the block's exit is charged after all. Answers what for.
@@ -94,7 +94,7 @@ impl Pool {
         let (by, evidence) = self.spreads.spared(at, passed.blocked)?;
         if by.charged {
             self.spreads.charged(at, by.at.0, self.exits.len());
-            self.charge_pair::<true>(now, &by, &evidence, false, &mut Cost::default());
+            self.charge_pair::<true>(now, &by, &evidence, None, &mut Cost::default());
         }
         Some((by, evidence))
     }

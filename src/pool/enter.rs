@@ -27,7 +27,7 @@ impl Pool {
         self.in_use += u32::from(record.in_flight == 1);
         let (route, parents) = (record.exit.route().clone(), record.parents);
         let (rested, named, spacing) = (!record.gate.is_open(), record.named, record.spacing);
-        let source = record.source;
+        let rotates = matches!(record.source, Source::Rotating { .. });
         let full = record.in_flight >= record.most;
         self.exits.named[named.index()].leases += 1;
         if let (true, Some(index)) = (full, exit.index()) {
@@ -49,36 +49,22 @@ impl Pool {
             record.room.enter();
             record.leases += 1;
             record.last_used = now;
-            gap = record.gap.seconds();
             if record.spread.is_some() {
                 entry.clean = self.spreads.is_clean(record.spread, exit);
+            }
+            if !rotates {
+                gap = record.gap.seconds();
             }
             if !record.room.gate.is_open() {
                 entry.trial |= self.enter_origin(origin, lease, place_until);
             }
         }
         if spacing > 0 || gap > 0.0 {
-            self.space_out(now, (exit, origin), source, (spacing, gap));
-        }
-        Some((route, entry))
-    }
-
-    /// The exit is not to be used there for a moment: its pool's terms say so, or what the origin has shown to want (of exits
-    /// that can be told apart).
-    #[cold]
-    fn space_out(
-        &mut self,
-        now: Time,
-        (exit, origin): (ExitIx, OriginIx),
-        source: Source,
-        (spacing, gap): (u32, f32),
-    ) {
-        let gap = if matches!(source, Source::Rotating { .. }) { 0.0 } else { gap };
-        let gap = Duration::from_secs_f32(gap).max(Duration::from_millis(spacing.into()));
-        if !gap.is_zero() {
-            self.space(now, exit, origin, gap);
+            let learned = Duration::from_secs_f32(gap);
+            self.space(now, exit, origin, now + learned.max(Duration::from_millis(spacing.into())));
             self.take_turn(now, origin);
         }
+        Some((route, entry))
     }
 
     /// All exits together are used no faster than the gap lets each of them be.
@@ -95,19 +81,22 @@ impl Pool {
         });
     }
 
-    /// How many exits may serve the origin, in use or not.
+    /// How many exits may serve the origin but for those that are dead or burned there: who was limited is back in a moment.
     pub(super) fn exits_at(&self, origin: OriginIx) -> usize {
-        let resting = self.origins.get(origin).map_or(0, |record| record.resting.len());
+        let burned = self.origins.get(origin).map_or(0, |record| record.burned);
         let all = self.exits.places() + self.exits.minted.len();
-        all.saturating_sub(self.down.len() as usize + resting).max(1)
+        all.saturating_sub((self.down.len() + burned) as usize).max(1)
     }
 
-    /// Leaves the pair alone for a moment: its pool's terms say so. What rests or is on trial is left alone as it is.
+    /// Leaves the pair alone for a moment: its pool's terms say so, or its origin's 429s. What rests or is on trial is left alone
+    /// as it is.
     #[cold]
-    pub(super) fn space(&mut self, now: Time, exit: ExitIx, origin: OriginIx, gap: Duration) {
+    pub(super) fn space(&mut self, now: Time, exit: ExitIx, origin: OriginIx, until: Time) {
+        if until <= now {
+            return;
+        }
         let (origins, exits) = (&self.origins, &self.exits);
         let gone = |exit, origin| origins.get(origin).is_none() || exits.get(exit).is_none();
-        let until = now + gap;
         match self.pairs.make(now, exit, origin, gone) {
             Some(slot) => drop(self.with_pair(slot, |pair| pair.gate.space(until))),
             None => self.uncooled += 1,

@@ -32,6 +32,7 @@ mod promise;
 mod proof;
 mod reason;
 mod receipt;
+mod refuse;
 mod rests;
 mod ring;
 mod room;
@@ -68,6 +69,7 @@ pub(crate) use bindings::hash_of;
 use bits::Bits;
 use exits::ExitRecord;
 use flow::Flow;
+use gap::Gap;
 use gate::State;
 use origins::Origins;
 use pairs::{Pair, Pairs};
@@ -331,9 +333,15 @@ impl Pool {
     #[inline(never)]
     fn with_pair<T>(&mut self, slot: Slot, change: impl FnOnce(&mut Pair) -> T) -> Option<T> {
         let pair = self.pairs.get_mut(slot)?;
-        let before = pair.gate.state();
+        let (before, was_burned) = (pair.gate.state(), pair.is_burned());
         let out = change(pair);
         let (exit, origin, after) = (pair.exit, pair.origin, pair.gate.state());
+        if was_burned != pair.is_burned() {
+            let burned = pair.is_burned();
+            if let Some(record) = self.origins.get_mut(origin) {
+                record.burned = if burned { record.burned + 1 } else { record.burned.saturating_sub(1) };
+            }
+        }
         if before != after {
             self.timers.reset(Due::Pair(slot), before.due_at(), after.due_at());
             if !after.is_taken() {
@@ -350,8 +358,11 @@ impl Pool {
     }
 
     /// How long burned pairs rest from now on.
-    pub(crate) const fn set_rest(&mut self, rest: Rest) {
+    pub(crate) fn set_rest(&mut self, rest: Rest) {
         self.rest = rest;
+        if !rest.learns() {
+            self.origins.iter_mut().for_each(|record| record.gap = Gap::default());
+        }
     }
 
     /// The name of a pool.

@@ -58,6 +58,8 @@ pub(crate) struct OriginRecord {
     pub(super) gap: Gap,
     /// Exits whose pair admits nobody.
     pub(super) benched: Bits,
+    /// How many of its pairs rest after a block.
+    pub(super) burned: u32,
     /// When each resting pair's rest is over.
     pub(super) resting: BTreeSet<(Time, ExitIx)>,
     pub(super) room: Room,
@@ -150,6 +152,7 @@ impl Origins {
             proof: Proof::default(),
             gap: Gap::default(),
             benched: Bits::default(),
+            burned: 0,
             resting: BTreeSet::new(),
             room: Room::EMPTY,
             trouble: None,

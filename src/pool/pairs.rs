@@ -1,8 +1,9 @@
 //! Pairs of exit and origin: where a refusal lives. A cell is made on the first one, so that a clean pair costs nothing.
 
-use super::gate::Gate;
+use super::gate::{Gate, State};
 use super::heat::Heat;
 use super::ix::{ExitIx, OriginIx};
+use super::receipt::{LeaseId, Receipt};
 use super::slab::{Slab, Slot};
 use crate::request::Time;
 use hashbrown::HashMap;
@@ -31,13 +32,38 @@ pub(crate) struct Pair {
     strikes: f32,
     struck: Time,
     run: u8,
-    /// Successes since the last block, as far as they matter; a pair that was never blocked had enough.
+    /// Successes since the last block, as far as they matter; a pair that was never blocked had enough. What was sent before
+    /// the block is none.
     calm: u8,
-    /// It was blocked though it was good until then, and no trial has shown yet what that means.
-    pub(super) suspect: bool,
+    suspicion: Suspicion,
+}
+
+/// Whether it was blocked though it was good until then, and what the trial after has shown of that.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Suspicion {
+    None,
+    /// By whom; nothing yet.
+    Open(LeaseId),
+    /// That it was noise: by whom, whose later word may be another.
+    Passed(LeaseId),
+}
+
+/// What a block of a pair is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Block {
+    /// It was good until then.
+    Suspicion,
+    /// It was suspected, and refused in the trial.
+    Ban,
+    Other,
 }
 
 impl Pair {
+    /// Whether it rests after a block.
+    pub(super) const fn is_burned(&self) -> bool {
+        self.burned && matches!(self.gate.state(), State::Resting { .. })
+    }
+
     fn strikes(&self, now: Time) -> f32 {
         self.strikes * libm::exp2f(-now.since(self.struck).as_secs_f32() / STRIKE_HALF_LIFE)
     }
@@ -48,11 +74,34 @@ impl Pair {
         self.strikes
     }
 
-    /// A block. Says whether the pair was good until then.
-    pub(super) fn doubt(&mut self, calm: u8) -> bool {
-        let good = self.calm >= calm;
-        (self.calm, self.suspect) = (0, good);
-        good
+    /// A block that is news, in a trial or not. `again`: the attempt has been good before, which counts no more. `calm`: so
+    /// many successes make a pair good, if any do.
+    pub(super) fn block(&mut self, by: LeaseId, trial: bool, again: bool, calm: Option<u8>) -> Block {
+        let good = calm.is_some_and(|calm| self.calm.saturating_sub(u8::from(again)) >= calm);
+        let before = std::mem::replace(&mut self.suspicion, Suspicion::None);
+        self.calm = 0;
+        match before {
+            Suspicion::Open(_) => Block::Ban,
+            _ if good && !trial => {
+                self.suspicion = Suspicion::Open(by);
+                Block::Suspicion
+            }
+            _ => Block::Other,
+        }
+    }
+
+    /// Whether this attempt has shown that a block was noise. If it has, it does so no more.
+    pub(super) fn takes_pass_back(&mut self, by: LeaseId) -> bool {
+        let passed = self.suspicion == Suspicion::Passed(by);
+        if passed {
+            self.suspicion = Suspicion::None;
+        }
+        passed
+    }
+
+    /// No trial will show what its block was: another exit is behind it.
+    pub(super) fn acquit(&mut self) {
+        self.suspicion = Suspicion::None;
     }
 
     pub(super) fn strikes_now(&self, now: Time) -> f32 {
@@ -66,15 +115,29 @@ impl Pair {
         }
     }
 
-    pub(super) fn success(&mut self, now: Time) {
+    /// An attempt went well; says whether that shows that a block before was noise.
+    pub(super) fn success(&mut self, now: Time, by: &Receipt) -> bool {
         self.run += 1;
-        self.calm = self.calm.saturating_add(1);
         if self.run == FORGIVEN_AFTER {
             (self.strikes, self.struck, self.run) = ((self.strikes(now) - 1.0).max(0.0), now, 0);
         }
+        if self.gate.is_stale(by.sent) {
+            // It was no block after all.
+            if self.suspicion == Suspicion::Open(by.id) {
+                (self.suspicion, self.calm) = (Suspicion::None, u8::MAX);
+            }
+            return false;
+        }
+        self.calm = self.calm.saturating_add(1);
+        self.gate.pass(by.id, self.trials_needed(now));
+        let open = matches!(self.suspicion, Suspicion::Open(_));
+        if open {
+            self.suspicion = Suspicion::Passed(by.id);
+        }
+        open
     }
 
-    pub(super) fn trials_needed(&self, now: Time) -> u8 {
+    fn trials_needed(&self, now: Time) -> u8 {
         if !self.paced && self.strikes(now) >= CAREFUL_FROM { 3 } else { 1 }
     }
 
@@ -112,7 +175,7 @@ impl Pairs {
     }
 
     /// The pair's cell, made if there is none. `None` if the table is full of pairs that rest, are on trial or have strikes.
-    /// Those of an exit or origin that is `gone` are nobody's.
+    /// Those of an exit or origin that is `gone` are nobody's. A suspicion whose rest is over goes with its cell, unproven.
     pub(super) fn make(
         &mut self,
         now: Time,
@@ -143,7 +206,7 @@ impl Pairs {
             struck: Time::ZERO,
             run: 0,
             calm: u8::MAX,
-            suspect: false,
+            suspicion: Suspicion::None,
         })?;
         self.by_place.insert((exit, origin), slot);
         Some(slot)

@@ -3,11 +3,12 @@
 use super::Pool;
 use super::Receipt;
 use super::bits::{Bits, Out};
-use super::charge::{UNREACHED, paced};
+use super::charge::UNREACHED;
 use super::event::Event;
 use super::exits::Source;
 use super::gate::State;
 use super::ix::{ExitIx, OriginIx};
+use super::refuse::paced;
 use crate::draw::{Stream, draw, unit};
 use crate::request::Time;
 use std::time::Duration;
@@ -89,5 +90,21 @@ impl Pool {
         let out = Out::new([&self.down, &self.barred, &self.owned, benched, &nobody], self.exits.len());
         let other = |index| exit.index() != Some(index) && !self.exits.fixed[index].vacant;
         listed && out.first(0, other).is_none()
+    }
+
+    /// Whether another exit is but kept from its next use at the origin: it will be usable in a moment.
+    pub(super) fn has_spaced(&self, exit: ExitIx, at: OriginIx) -> bool {
+        let Some(record) = self.origins.get(at) else { return false };
+        if record.gap.seconds() == 0.0 && self.exits.get(exit).is_none_or(|known| known.spacing == 0) {
+            return false;
+        }
+        let nobody = Bits::default();
+        let out = Out::new([&self.down, &self.barred, &self.owned, &nobody, &nobody], self.exits.len());
+        let spaced = |index: usize| {
+            let pair = || self.pairs.at(ExitIx::at(index), at);
+            let spaced = || pair().is_some_and(|pair| matches!(pair.gate.state(), State::Spaced { .. }));
+            exit.index() != Some(index) && !self.exits.fixed[index].vacant && spaced()
+        };
+        out.within(&record.benched).first(0, spaced).is_some()
     }
 }

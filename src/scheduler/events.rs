@@ -96,6 +96,12 @@ fn trace(event: &Event) {
             Cause::Unclear => tracing::info!(target: "tower_egress", %origin, %diagnosis, "diagnosis"),
             _ => tracing::warn!(target: "tower_egress", %origin, %diagnosis, "diagnosis"),
         },
+        Event::Spaced { origin, gap: gap @ Some(_) } => {
+            tracing::info!(target: "tower_egress", %origin, ?gap, "a site limits each exit; its uses are kept apart there");
+        }
+        Event::Spaced { origin, gap: None } => {
+            tracing::info!(target: "tower_egress", %origin, "a site limits each exit no more");
+        }
         Event::Rest { exit, origin, rest } => {
             let origin = origin.as_ref().map(|origin| origin.as_str());
             tracing::debug!(target: "tower_egress", %exit, origin, ?rest, "rest");

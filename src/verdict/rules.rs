@@ -23,7 +23,9 @@ const MOST_RETRIES: f64 = 2.0;
 /// | origin error | max((2^n + 30 h'), Retry-After) · U(1, 1.5) | with h | max(D, Retry-After · U(1, 1.25)) | the same exit if it is held |
 /// | login refused, gateway overloaded, session lost | U(0, 0.25) · (n + 1) | the same | the same | another login or gateway; else the same once it may |
 /// | target denied or unreachable | 0.5 (n + 1) + U(0, 1), once | the same | D, once | another exit |
-/// | *a blocked pair rests* | 30 · 2^(strikes - 1), to 3,600, · U(1, 1.25) | 300 + U(0, 60) | as the default | |
+/// | *a blocked pair rests* | 30 (2 q)², 1 to 30, if it was good until then; 30 · 2^strikes if that was its trial, else 30 · 2^(strikes - 1), to 3,600; · U(1, 1.25) | 300 + U(0, 60) | as the default | |
+///
+/// q is the share of the origin's blocks of pairs that had been good, whose next trial was blocked as well (a half at first).
 ///
 /// D = min(30, 0.25 · 2^(7 h')) · U(0.75, 1.25), where h' is at least the origin's own block rate.
 ///
@@ -55,6 +57,13 @@ pub(crate) struct Rest {
     pub(crate) doubles: bool,
     /// The most that chance adds, as a share.
     pub(crate) stretch: f64,
+}
+
+impl Rest {
+    /// Whether the fleet learns what an origin's refusals mean. What rests for as long each time is to do just that.
+    pub(crate) const fn learns(&self) -> bool {
+        self.doubles
+    }
 }
 
 impl Default for RetryRules {

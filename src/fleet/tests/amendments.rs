@@ -33,9 +33,10 @@ fn a_pair_takes_nothing_back_that_it_has_not_counted() {
 #[test]
 fn an_attempt_passes_one_trial_however_often_it_is_said() {
     let mut world = World::of(2);
-    for _ in 0..2 {
+    // A suspicion, and two strikes.
+    for _ in 0..3 {
         world.once(&held(), BLOCKED);
-        world.pass(secs(75));
+        world.pass(secs(150));
     }
     let trial = world.lease(&held());
     (0..3).for_each(|_| world.report(&trial, Outcome::Ok));

@@ -8,6 +8,7 @@ mod chaos;
 mod charges;
 mod choice;
 mod clock;
+mod crowd;
 mod diagnosis;
 mod domains;
 mod figures;
@@ -27,6 +28,8 @@ mod reload;
 mod replay;
 mod retries;
 mod room;
+mod spacing;
+mod suspicion;
 
 use super::*;
 use crate::exit::{Exit, ExitId, ExitList, Gateway};

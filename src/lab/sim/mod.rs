@@ -7,7 +7,7 @@
 //! ```
 //! use tower_egress::lab::sim::{Policy, Scenario, run};
 //!
-//! let world = Scenario::named("T").expect("each exit may ask twice in a second").jobs(500);
+//! let world = Scenario::named("T").expect("each exit may ask twice in a second").jobs(1_500);
 //! let (ours, naive) = (run(&world, Policy::Ours, 7), run(&world, Policy::Naive, 7));
 //! assert_eq!(ours.failed, 0);
 //! assert!(ours.attempts < naive.attempts && ours.bans < naive.bans);
@@ -23,6 +23,7 @@ mod job;
 mod journal;
 mod luck;
 mod metrics;
+mod part;
 mod policy;
 mod queue;
 mod run;
@@ -32,6 +33,7 @@ mod tests;
 mod world;
 
 pub use metrics::Run;
+pub use part::Part;
 pub use policy::Policy;
 pub use run::run;
 pub use scenario::Scenario;

@@ -21,6 +21,8 @@ pub struct Scenario {
     pub(super) exit: fn(u32) -> ExitRules,
     /// Open load: how long a job may take before it is lost. `None`: what cannot be done in time is done later.
     pub(super) patience: Option<Duration>,
+    /// How often each design sends a job at most, instead of its own number.
+    pub(super) sends: Option<u32>,
     /// When all are blocked at once, if they are, and when that is over.
     pub(super) trigger: Option<(Duration, Duration)>,
     pub(super) horizon: Duration,
@@ -93,6 +95,7 @@ impl Scenario {
             latency: Latency::LogNormal { median: 0.8, sigma: 0.5 },
             exit: |_| ExitRules::GOOD,
             patience: None,
+            sends: None,
             trigger: None,
             horizon: secs(40_000),
         }
@@ -183,6 +186,14 @@ impl Scenario {
         self
     }
 
+    /// Sets how often each design may send a job, instead of its own number: 1 at least, [`u32::MAX`] for no end but the deadline.
+    /// Sends that a design does not count are free.
+    #[must_use]
+    pub const fn sends(mut self, sends: u32) -> Self {
+        self.sends = Some(sends);
+        self
+    }
+
     /// Its name.
     #[must_use]
     pub const fn name(&self) -> &'static str {
@@ -191,6 +202,11 @@ impl Scenario {
 
     pub(super) fn exit_rules(&self, at: u32) -> ExitRules {
         (self.exit)(at)
+    }
+
+    /// The exit that is found by this one's host and port: the last of all that have them.
+    pub(super) fn same_address(&self, exit: u32) -> u32 {
+        if self.name == "S2" { self.exits.saturating_sub(1) } else { exit }
     }
 
     /// The exits as a list, neighbours in one /24. In S2 they are told apart by their login alone.

@@ -114,6 +114,14 @@ pub enum Event {
         /// What they depend on, and the figures.
         diagnosis: Diagnosis,
     },
+    /// A site limits how often one exit may ask: its uses are kept apart from now on; or no more.
+    Spaced {
+        /// The site.
+        origin: Origin,
+        /// How far apart at first; the [snapshot](crate::scheduler::OriginSnapshot::gap) says how far by now. `None` when that is over.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "seconds"))]
+        gap: Option<Duration>,
+    },
     /// An exit rests.
     Rest {
         /// The exit.

@@ -56,6 +56,14 @@ impl fmt::Display for Event {
             }
             Self::OriginReleased { origin } => write!(f, "{origin} serves again"),
             Self::Diagnosed { origin, diagnosis } => write!(f, "{origin}: {diagnosis}"),
+            Self::Spaced { origin, gap: Some(gap) } => {
+                let gap = gap.as_secs_f64();
+                write!(
+                    f,
+                    "{origin} limits each exit: its uses there are kept {gap:.2} s apart, and further if need be"
+                )
+            }
+            Self::Spaced { origin, gap: None } => write!(f, "{origin} limits each exit no more"),
             Self::Slowed { origin, from, to, multiplier } => {
                 write!(f, "concurrency at {origin} lowered from {from} to {to}: {}", Attempts(*multiplier))
             }

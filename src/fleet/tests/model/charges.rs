@@ -1,6 +1,5 @@
 //! What a report costs whom, by the tables of the documents.
 
-use super::gate::Gate;
 use super::heat::Seen as Counted;
 use super::reference::{LeaseNo, Pair, State, Told};
 use crate::outcome::{AuthReason, Evidence, Outcome, Phase, Seen};
@@ -19,17 +18,17 @@ fn share(charged: bool, outcome: &Outcome) -> Option<f64> {
     }
 }
 
-fn hint(said: &Evidence) -> u64 {
+pub(super) fn hint(said: &Evidence) -> u64 {
     said.retry_after.map_or(0, |hint| u64::try_from(hint.wait().as_nanos()).unwrap()).min(HOUR)
 }
 
 /// The last usable exit of a list rests an eighth, a second at least.
-fn paced(rest: f64, last: bool) -> f64 {
+pub(super) fn paced(rest: f64, last: bool) -> f64 {
     if last { (rest / 8.0).max(1.0) } else { rest }
 }
 
 /// That the rest was as long as it should be: from `least` to `most` seconds, but for what an f32 rounds.
-fn check(what: &str, now: u64, until: u64, least: f64, most: f64) {
+pub(super) fn check(what: &str, now: u64, until: u64, least: f64, most: f64) {
     #[allow(clippy::cast_precision_loss, reason = "rests are hours at most")]
     let rest = (until - now) as f64 / 1e9;
     let close = rest >= least * (1.0 - 1e-5) - 1e-6 && rest <= most * (1.0 + 1e-5) + 1e-6;
@@ -37,7 +36,7 @@ fn check(what: &str, now: u64, until: u64, least: f64, most: f64) {
 }
 
 #[allow(clippy::cast_precision_loss, reason = "hints are hours at most")]
-fn seconds(nanos: u64) -> f64 {
+pub(super) fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
 }
 
@@ -93,60 +92,17 @@ impl State {
             site.seen_behind.push(counted);
         }
         if matches!(said.outcome, Outcome::RateLimited { .. } | Outcome::Blocked { .. }) {
-            return self.refuse(no, said, counted, told);
+            return self.refuse(no, said, (counted, again), told);
         }
         let Some(pair) = self.pairs.get_mut(&(exit, origin)) else { return };
         pair.seen.push(counted);
-        if said.outcome.is_ok() {
-            pair.succeed(now, no, lease.sent, again);
-        }
-    }
-
-    /// The origin refuses an exit: the pair rests.
-    fn refuse(&mut self, no: LeaseNo, said: &Evidence, counted: Counted, told: &mut Told) {
-        let (now, lease) = (self.now, self.leases[&no].clone());
-        let (exit, origin) = (lease.is.exit, lease.is.origin);
-        let last = self.is_last(exit, Some(origin));
-        let pair = self.pairs.entry((exit, origin)).or_insert_with(Pair::new);
-        pair.seen.push(counted);
-        let at = told.rests.iter().position(|(token, at, _)| *token == lease.is.token && *at == Some(origin));
-        let until = at.map(|at| told.rests.remove(at).2);
-        let (blocked, hint) = (matches!(said.outcome, Outcome::Blocked { .. }), hint(said));
-        let burned = if pair.gate.is_old(lease.sent) {
-            if pair.gate.rests(now).is_some() {
-                pair.gate.lengthen(now, now.saturating_add(hint));
-            } else if hint > 0 {
-                pair.gate.shut(now, now.saturating_add(hint));
-            }
-            blocked && !pair.paced
-        } else {
-            let trial = !pair.gate.is_open();
-            if blocked || trial {
-                (pair.strikes, pair.struck, pair.in_a_row) = (pair.strikes_at(now) + 1.0, now, 0);
-            }
-            let strikes = pair.strikes_at(now);
-            let rest = match (blocked, trial) {
-                (true, _) => (30.0 * (strikes - 1.0).max(0.0).exp2()).min(3_600.0),
-                (false, true) => strikes.exp2().min(3_600.0),
-                (false, false) => 1.0,
-            };
-            let least = paced(rest, last).max(seconds(hint));
-            let until = until.expect("a refusal that is news makes a pair rest, and is told");
-            check("a pair", now, until, least, least * 1.25);
-            assert!(until >= now.saturating_add(hint), "a hint is shortened");
-            pair.gate.shut(now, until);
-            (pair.burned, pair.paced) = (blocked && !last, last);
-            pair.burned
-        };
-        let rests = self.pairs[&(exit, origin)].gate.rests(now);
-        assert_eq!(rests, until, "what is told is how long it rests");
-        if burned {
-            self.renew(exit);
+        if said.outcome.is_ok() && !again && pair.succeed(now, no, lease.sent) {
+            self.sites[origin].proofs.push((no, false));
         }
     }
 
     /// A slot has another token after each loss.
-    fn renew(&mut self, exit: usize) {
+    pub(super) fn renew(&mut self, exit: usize) {
         if exit >= self.layout.listed {
             self.exits[exit].tokens += 1;
         }
@@ -371,38 +327,4 @@ fn is_dead(faults: &[(u64, usize, f64)]) -> bool {
     let sum: f64 = burst.iter().map(|(_, _, weight)| weight).sum();
     let apart = burst.iter().any(|(_, origin, _)| *origin != burst[0].1);
     all >= 3.0 || (apart && sum >= 2.0)
-}
-
-impl Pair {
-    fn new() -> Self {
-        Self {
-            gate: Gate::OPEN,
-            seen: Vec::new(),
-            strikes: 0.0,
-            struck: 0,
-            in_a_row: 0,
-            burned: false,
-            paced: false,
-        }
-    }
-
-    /// Strikes halve in half an hour.
-    fn strikes_at(&self, now: u64) -> f64 {
-        self.strikes * (-seconds(now.saturating_sub(self.struck)) / 1_800.0).exp2()
-    }
-
-    /// 20 in a row forgive a strike.
-    fn succeed(&mut self, now: u64, no: LeaseNo, sent: u64, again: bool) {
-        if again {
-            return;
-        }
-        self.in_a_row += 1;
-        if self.in_a_row == 20 {
-            (self.strikes, self.struck, self.in_a_row) = ((self.strikes_at(now) - 1.0).max(0.0), now, 0);
-        }
-        if !self.gate.is_old(sent) {
-            let careful = !self.paced && self.strikes_at(now) >= 1.5;
-            self.gate.pass(now, no, if careful { 3 } else { 1 });
-        }
-    }
 }

@@ -12,6 +12,7 @@ mod gate;
 mod heat;
 mod play;
 mod reference;
+mod refusals;
 mod steps;
 mod waiting;
 

@@ -86,6 +86,9 @@ impl Player {
         config.knobs.governor = None;
         // A story is too short for statistics, and they are reckoned by hand elsewhere: no block is laid to its request.
         config.knobs.diagnosis = None;
+        // A gap is a long sum of what each 429 changed: a list would have to repeat it step by step. `pool/gap.rs` has tests
+        // against limits instead.
+        config.knobs.spacing = None;
         if let Some(slots) = NonZeroU32::new(story.slots) {
             let gateway = Gateway::parse("http://u-{session}:p@slots.test:1").unwrap();
             config.gateways.push(gateway.sessions(slots));

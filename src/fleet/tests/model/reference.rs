@@ -119,6 +119,11 @@ pub(super) struct Pair {
     /// Its last rest followed a block; it was the last usable exit then.
     pub(super) burned: bool,
     pub(super) paced: bool,
+    /// Successes since the last block, of what was sent after it.
+    pub(super) calm: Option<u32>,
+    /// Whose block raised a suspicion that no trial has settled, and whose trial showed that the last one was noise.
+    pub(super) suspected_by: Option<LeaseNo>,
+    pub(super) passed_by: Option<LeaseNo>,
 }
 
 #[derive(Clone, Debug)]
@@ -159,6 +164,8 @@ pub(super) struct Site {
     pub(super) leases: u64,
     /// When the last attempt was sent that ended well.
     pub(super) worked: Option<u64>,
+    /// What trials have shown of the suspicions before them: that they were bans.
+    pub(super) proofs: Vec<(LeaseNo, bool)>,
 }
 
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use crate::lab::sim::job::Job;
 use crate::lab::sim::scenario::Scenario;
 use crate::lab::sim::world::World;
 use crate::outcome::Evidence;
-use crate::request::{LeaseRequest, Origin, Time};
+use crate::request::{LeaseRequest, Origin, Time, Trail};
 use crate::verdict::{RetryRules, Verdict, Why as Stop};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -133,19 +133,26 @@ impl Ours {
         self.turn(now, job, turn)
     }
 
-    /// What cannot be done in time is put aside, as a caller would who is told when to come back.
+    /// What cannot be done in time is asked for again, as a caller would who is told when to come back: its worker takes another
+    /// job until then, or there is none but it.
     fn late(&mut self, now: Time, job: u32, retry_at: Option<Time>) -> Next {
-        let sends = self.jobs.remove(&job).map_or(0, |held| held.ask.trail.sends);
+        let Some(held) = self.jobs.remove(&job) else { return Next::GiveUp(Why::Fatal) };
         let sent = self.sent.entry(job).or_default();
-        *sent += sends;
+        *sent += held.ask.trail.sends;
         if *sent >= MOST_SENDS {
             return Next::GiveUp(Why::Exhausted);
         }
-        match (retry_at, self.patience) {
-            (Some(at), None) => Next::Park(at.max(now + Duration::from_millis(1))),
-            (None, None) => Next::Park(now + Duration::from_secs(1)),
-            (_, Some(_)) => Next::GiveUp(Why::Late),
+        let at = retry_at.unwrap_or(now + Duration::from_secs(1)).max(now + Duration::from_millis(1));
+        if self.patience.is_none() {
+            return Next::Park(at);
         }
+        if at >= held.deadline {
+            return Next::GiveUp(Why::Late);
+        }
+        let mut ask = held.ask;
+        ask.trail = Trail { deadline: Some(held.deadline), ..Trail::default() };
+        self.jobs.insert(job, Held { ask, grant: None, ticket: None, deadline: held.deadline });
+        Next::Wait(at)
     }
 
     /// Runs the line, and notes who was called.
