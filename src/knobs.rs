@@ -159,6 +159,8 @@ impl Default for Governor {
 /// How far apart an origin wants the uses of one exit, learned from its 429s.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Spacing {
+    /// Nothing is said by fewer attempts.
+    pub(crate) attempts: u32,
     /// The share of limited attempts that is surely too much.
     pub(crate) most: f64,
     /// The share below which the gap may become shorter, once in a tick.
@@ -181,6 +183,7 @@ pub(crate) struct Spacing {
 impl Default for Spacing {
     fn default() -> Self {
         Self {
+            attempts: 20,
             most: 0.03,
             few: 0.02,
             tick: Duration::from_secs(5),

@@ -96,6 +96,9 @@ impl Gap {
         let watched = now.since(self.served.since) >= rules.watch;
         // What a gap does shows when it is over.
         let shown = now.since(self.lengthened).as_secs_f32() >= self.seconds;
+        if self.limited.of < rules.attempts {
+            return;
+        }
         if limited && watched && shown && self.limited.least() > rules.most {
             self.set(now, self.longer(now, exits(), rules));
             self.lengthened = now;
