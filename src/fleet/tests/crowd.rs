@@ -72,7 +72,7 @@ impl Crowd {
                     self.out.push(Reverse((now + LATENCY, grant.receipt.id.0)));
                     self.grants.insert(grant.receipt.id.0, (grant, outcome));
                 }
-                Err(Refusal::NoUsableExit { retry_at, .. }) => {
+                Err(Refusal::NoUsableExit { retry_at, .. } | Refusal::OriginHeld { retry_at, .. }) => {
                     let timer = self.world.fleet.pool.next_timer();
                     return retry_at.min(timer).max(now + Duration::from_millis(1));
                 }

@@ -251,7 +251,7 @@ fn twenty_exits_keep_their_throughput_where_two_percent_of_blocks_are_noise() {
 fn where_three_in_five_are_blocked_whoever_asks_it_serves_no_less_than_by_strikes_alone() {
     let brought = noisy(0.6, Knobs::default(), secs(1_800));
     let before = noisy(0.6, Knobs { suspicion: None, ..Knobs::default() }, secs(1_800));
-    assert!(brought.ok > 400 && brought.ok >= before.ok, "{brought:?}, by strikes alone {before:?}");
+    assert!(brought.ok > 300 && brought.ok >= before.ok, "{brought:?}, by strikes alone {before:?}");
 }
 
 #[test]
