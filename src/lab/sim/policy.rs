@@ -1,6 +1,6 @@
 //! Whose rules do the work.
 
-use super::contender::{Contender, Naive, Ours, Parts};
+use super::contender::{Contender, Endless, Naive, Oracle, Ours, Parts};
 use super::luck::Luck;
 use super::scenario::Scenario;
 
@@ -12,11 +12,17 @@ pub enum Policy {
     Ours,
     /// Another random exit at once, eight sends.
     Naive,
+    /// The same with one send: a reference line.
+    NoRetry,
+    /// Each attempt through an address that nobody has used: a reference line. No limit of an address binds it.
+    Endless,
+    /// Sees the world as it is, but not what will be: a reference line.
+    Oracle,
 }
 
 impl Policy {
     /// All of them, in the order of the table.
-    pub const ALL: &'static [Self] = &[Self::Ours, Self::Naive];
+    pub const ALL: &'static [Self] = &[Self::Ours, Self::Naive, Self::NoRetry, Self::Endless, Self::Oracle];
 
     /// Its name in tables.
     #[must_use]
@@ -24,7 +30,22 @@ impl Policy {
         match self {
             Self::Ours => "ours",
             Self::Naive => "naive",
+            Self::NoRetry => "no-retry",
+            Self::Endless => "endless",
+            Self::Oracle => "oracle",
         }
+    }
+
+    /// The one of that name.
+    #[must_use]
+    pub fn find(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|policy| policy.name() == name)
+    }
+
+    /// Whether it is no design, but a line to compare designs with.
+    #[must_use]
+    pub const fn is_reference(self) -> bool {
+        matches!(self, Self::NoRetry | Self::Endless | Self::Oracle)
     }
 
     pub(super) fn contender(self, scenario: &Scenario, seed: u64) -> Box<dyn Contender> {
@@ -33,6 +54,9 @@ impl Policy {
         match self {
             Self::Ours => Box::new(Ours::new(scenario, seed, Parts::default())),
             Self::Naive => Box::new(Naive::new(luck, scenario.exits, 8)),
+            Self::NoRetry => Box::new(Naive::new(luck, scenario.exits, 1)),
+            Self::Endless => Box::new(Endless::default()),
+            Self::Oracle => Box::new(Oracle::new(scenario)),
         }
     }
 }

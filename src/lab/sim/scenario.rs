@@ -1,6 +1,6 @@
 //! What is played: the sites, the exits, the work.
 
-use super::job::{Load, Spread};
+use super::job::{Load, Spread, Surge};
 use super::world::{
     Ban, Blocks, Bucket, ExitRules, Hint, Latency, Limit, Rules, SUBNET, Shock, Soft, Violations,
 };
@@ -30,7 +30,7 @@ const fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// Each exit may ask twice in a second four times; a ban is a minute, and longer each time.
+/// Each exit may ask once in two seconds, five times at once; a ban is a minute, and longer each time.
 fn t() -> Rules {
     let ban = Ban { first: secs(60), factor: 2.0, longest: secs(60 * 64) };
     let violations = Violations { count: 5, within: secs(60), ban, while_banned: true, subnet: None };
@@ -60,6 +60,19 @@ impl Scenario {
     /// 2 % whatever one does; Mix is T with bad exits and poison.
     pub const NAMES: &'static [&'static str] =
         &["T", "T2", "T3", "S", "Esc", "Sub", "Soft", "G", "H", "P", "U", "A", "L", "Noise", "Mix"];
+
+    /// The worlds that are played where not all are.
+    pub const CORE: [&'static str; 12] =
+        ["T", "T3", "S", "Esc", "Sub", "Soft", "G", "H", "P", "U", "L", "Noise"];
+
+    /// Any world by its name: one of [`NAMES`](Self::NAMES), one of them with `-surge`, or S1, S2, S3.
+    #[must_use]
+    pub fn find(name: &str) -> Option<Self> {
+        match name.strip_suffix("-surge") {
+            Some(calm) => Some(Self::named(calm)?.surge()),
+            None => Self::named(name).or_else(|| Self::open(name)),
+        }
+    }
 
     /// A world by its name: 200 exits, 256 workers, 20,000 jobs.
     #[must_use]
@@ -147,17 +160,17 @@ impl Scenario {
             ..Rules::FREE
         };
         let mut origins = vec![site(6.0), site(30.0)];
-        if name == "S3" {
-            origins[0].down = Some((secs(600), secs(780)));
-        }
+        let trigger = (name == "S3").then_some((secs(600), secs(780)));
+        origins[0].down = trigger;
         Some(Self {
             exits: 50,
             jobs: 0,
-            load: Load::Open { per_second: [12.0, 3.0], seconds: 1_800.0 },
+            load: Load::Open { per_second: [12.0, 3.0], seconds: 1_800.0, surge: None },
             origins,
             latency: Latency::Instant { failure: Duration::from_millis(200), dead: secs(5) },
             exit: |at| ExitRules { dead_from: (at < 5).then_some(Duration::ZERO), ..ExitRules::GOOD },
             patience: Some(secs(300)),
+            trigger,
             ..Self::plain(name)
         })
     }
@@ -169,10 +182,42 @@ impl Scenario {
         self
     }
 
-    /// Sets how many exits there are, at least 1, and how many workers.
+    /// Sets how many exits there are, at least 1, and how many workers; an open load stays as it is, in proportion to the
+    /// exits.
     #[must_use]
     pub fn pool(mut self, exits: u32, workers: u32) -> Self {
-        (self.exits, self.load) = (exits.max(1), Load::Closed { workers });
+        let before = std::mem::replace(&mut self.exits, exits.max(1));
+        self.load = match self.load {
+            Load::Closed { .. } => Load::Closed { workers },
+            Load::Open { per_second, seconds, surge } => {
+                let more = f64::from(self.exits) / f64::from(before);
+                Load::Open { per_second: per_second.map(|rate| rate * more), seconds, surge }
+            }
+        };
+        self
+    }
+
+    /// The same site under an open load of half of what it lets through, and four times that from 60 to 120 s: an overload
+    /// that ends, after which all should be as before. Where the site has a bad time of its own, the load is steady.
+    ///
+    /// A closed load would not do: its workers ask for more than the site admits from the beginning, and there is no calm to
+    /// compare with.
+    #[must_use]
+    pub fn surge(mut self) -> Self {
+        let calm = self.trigger.is_some();
+        let surge = Surge { from: 60.0, to: 120.0, factor: 4.0 };
+        let over = *self.trigger.get_or_insert((secs(60), secs(120)));
+        let per_exit = self.origins.iter().map(Rules::per_exit).fold(1.0, f64::min);
+        let per_second = [per_exit * f64::from(self.exits) / 2.0, 0.0];
+        let seconds = (over.1 + super::metrics::CALM + secs(180)).as_secs_f64();
+        self.load = Load::Open { per_second, seconds, surge: (!calm).then_some(surge) };
+        self.name = match self.name {
+            "T" => "T-surge",
+            "S" => "S-surge",
+            "Esc" => "Esc-surge",
+            "Sub" => "Sub-surge",
+            _ => "surge",
+        };
         self
     }
 

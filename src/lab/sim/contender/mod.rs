@@ -1,9 +1,13 @@
 //! Who does the work: sans-io rules that say through which exit a job goes, and what it does next.
 
+mod endless;
 mod naive;
+mod oracle;
 mod ours;
 
+pub(super) use endless::Endless;
 pub(super) use naive::Naive;
+pub(super) use oracle::Oracle;
 pub(super) use ours::{Ours, Parts};
 
 use super::job::Job;
@@ -50,6 +54,16 @@ pub(super) trait Contender {
 
     /// Who may look again now, in order; until there is nobody.
     fn called(&mut self) -> Option<u32> {
+        None
+    }
+
+    /// The pairs of origin and exit that it lets rest now, if it tells.
+    fn resting(&self, _: Time) -> Vec<(u32, u32)> {
+        Vec::new()
+    }
+
+    /// Retries per second that its rules admit at so many successes per second, if they say.
+    fn retries_a_second(&self, _: f64) -> Option<f64> {
         None
     }
 

@@ -6,7 +6,7 @@ use crate::exit::{ExitId, ExitList, Pool};
 use crate::fleet::{
     Bounds, Event, Fleet, FleetConfig, Grant, Member, Refusal, Release, RetryAsk, Ticket, Turn,
 };
-use crate::knobs::Knobs;
+use crate::knobs::{Knobs, Lane};
 use crate::lab::sim::job::Job;
 use crate::lab::sim::scenario::Scenario;
 use crate::lab::sim::world::World;
@@ -41,6 +41,7 @@ pub(in crate::lab::sim) struct Ours {
     called: VecDeque<u32>,
     /// Of the whole job, for jobs that are put aside and taken up again.
     patience: Option<Duration>,
+    lane: Option<Lane>,
 }
 
 struct Held {
@@ -54,6 +55,7 @@ impl Ours {
     pub(in crate::lab::sim) fn new(scenario: &Scenario, seed: u64, parts: Parts) -> Self {
         let list = ExitList::parse(&scenario.list()).expect("the list is our own");
         let exits = (0..).zip(list.clone()).map(|(at, exit)| (exit.id(), at)).collect();
+        let lane = parts.knobs.lane;
         let config = FleetConfig {
             pools: vec![Pool::new("default", list)],
             sites: Arc::default(),
@@ -73,6 +75,7 @@ impl Ours {
             waiting: HashMap::new(),
             called: VecDeque::new(),
             patience: scenario.patience,
+            lane,
         }
     }
 
@@ -216,6 +219,18 @@ impl Contender for Ours {
 
     fn called(&mut self) -> Option<u32> {
         self.called.pop_front()
+    }
+
+    fn resting(&self, now: Time) -> Vec<(u32, u32)> {
+        let at = |(exit, origin): (ExitId, &Origin)| {
+            let origin = self.origins.iter().position(|known| known == origin)?;
+            Some((u32::try_from(origin).ok()?, *self.exits.get(&exit)?))
+        };
+        self.fleet.resting(now).filter_map(at).collect()
+    }
+
+    fn retries_a_second(&self, successes: f64) -> Option<f64> {
+        self.lane.map(|lane| lane.floor.max(lane.ratio * successes))
     }
 
     fn said(&mut self) -> Vec<String> {

@@ -70,14 +70,44 @@ pub(super) struct World {
     exits: Vec<Exit>,
     pub(super) origins: Vec<Origin>,
     latency: Latency,
+    /// Attempts that are not at their site yet, by site and exit.
+    on_the_way: Vec<Vec<u32>>,
 }
 
 impl World {
-    pub(super) fn new(scenario: &Scenario, luck: Luck) -> Self {
-        let exits = (0..scenario.exits).map(|at| Exit::new(scenario.exit_rules(at))).collect();
-        let origins =
-            scenario.origins.iter().map(|rules| Origin::new(rules.clone(), scenario.exits)).collect();
-        Self { luck, exits, origins, latency: scenario.latency }
+    pub(super) fn new(scenario: &Scenario, exits: u32, luck: Luck) -> Self {
+        let on_the_way = vec![vec![0; exits as usize]; scenario.origins.len()];
+        let origins = scenario.origins.iter().map(|rules| Origin::new(rules.clone(), exits)).collect();
+        let exits = (0..exits).map(|at| Exit::new(scenario.exit_rules(at))).collect();
+        Self { luck, exits, origins, latency: scenario.latency, on_the_way }
+    }
+
+    /// What happens by itself by now.
+    pub(super) fn turn(&mut self, now: Time) {
+        for (at, origin) in (0..).zip(&mut self.origins) {
+            origin.shock(now, at, self.luck);
+        }
+    }
+
+    /// How many attempts are on their way to the site through the exit. For who sees the truth, as the next ones are.
+    pub(super) fn on_the_way(&self, origin: u32, exit: u32) -> u32 {
+        self.on_the_way[origin as usize][exit as usize]
+    }
+
+    pub(super) fn is_down(&self, now: Time, exit: u32) -> bool {
+        self.exits[exit as usize].rules.is_down(now)
+    }
+
+    /// As many times slower than others.
+    pub(super) fn slower(&self, exit: u32) -> f64 {
+        self.exits[exit as usize].rules.slower
+    }
+
+    /// Whether the site would serve an attempt through this exit now, but for bad luck.
+    pub(super) fn would_serve(&self, now: Time, origin: u32, exit: u32) -> bool {
+        let site = &self.origins[origin as usize];
+        let free = site.free_at(now, exit, self.on_the_way(origin, exit)) <= now && site.up_at(now) <= now;
+        free && !self.is_down(now, exit) && site.share(now, exit) < 0.5
     }
 
     /// How often the exit was used, this time included.
@@ -94,11 +124,13 @@ impl World {
             let evidence = Evidence::of(failed).seen(Seen::Never);
             return Leg::Answered(now + self.latency.dead(), Answer { evidence, truth: Truth::Unreached });
         }
+        self.on_the_way[attempt.job.origin as usize][attempt.exit as usize] += 1;
         Leg::Arrives(now + self.latency(attempt) / 2)
     }
 
     /// What the site says, and when that is back.
     pub(super) fn arrive(&mut self, now: Time, attempt: &Attempt) -> (Time, Answer) {
+        self.on_the_way[attempt.job.origin as usize][attempt.exit as usize] -= 1;
         let back = self.latency(attempt) / 2;
         let rotated = self.exits[attempt.exit as usize].rules.address(now);
         let truth = self.origins[attempt.job.origin as usize].ask(now, attempt, self.luck, rotated);

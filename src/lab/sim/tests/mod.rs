@@ -1,5 +1,8 @@
 //! That a world is what it says, and the same for everybody.
 
+mod compare;
+mod reference;
+
 use super::*;
 
 #[test]
