@@ -179,10 +179,8 @@ pub(crate) fn again(setting: &Setting, seed: u64) -> String {
 }
 
 pub(crate) fn all(results: &Results) -> Vec<Judged> {
-    let each = |gate| -> Vec<Judged> {
-        let Gate(_, worlds, ..) = gate;
-        worlds.iter().map(|world| judge(results, gate, world)).collect()
-    };
+    let each =
+        |gate: &Gate| -> Vec<Judged> { gate.1.iter().map(|world| judge(results, gate, world)).collect() };
     GATES.iter().flat_map(each).collect()
 }
 
