@@ -65,7 +65,7 @@ impl Args {
             }
         }
         for policy in &args.policies {
-            if Policy::find(policy).is_none() {
+            if Policy::named(policy).is_none() {
                 unknown("policy", policy);
             }
         }
@@ -86,9 +86,9 @@ impl Args {
 
     pub(crate) fn policies(&self) -> Vec<Policy> {
         if self.full {
-            return Policy::ALL.to_vec();
+            return settings::policies().collect();
         }
-        self.policies.iter().filter_map(|name| Policy::find(name)).collect()
+        self.policies.iter().filter_map(|name| Policy::named(name)).collect()
     }
 
     /// What is played for the table. With --gates alone that is what the gates need, and nothing else.

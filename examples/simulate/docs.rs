@@ -38,7 +38,9 @@ Unless it says otherwise: one site, 20,000 jobs, 256 workers that each do one jo
 | L | blocks 2 %; every fifth exit is eight times slower |
 | Noise | blocks 2 %, whatever one does |
 | Mix | T with H's bad exits and 5 % of P's jobs |
+| Many | 50 sites like T, the k-th with 1 / k of the first one's jobs |
 | ...-surge | the same under an open load of half of what the site lets through, and four times that from 60 to 120 s (S: no more than half, since it has a bad time of its own) |
+| Login, Stray5, Stray10 | Noise through sessions of one gateway, whose login is refused from 60 s on; in 5 %, in 10 % of the attempts though it is right |
 | S1 | two sites at 12 and 3 jobs a second for half an hour, 50 exits of which 5 are dead; a 429 says 60 s, a ban is 600 s; jobs have patience for 300 s |
 | S2 | the same through one gateway, exits told apart by login alone |
 | S3 | S1, and the larger site answers 503 to everybody from 600 to 780 s |";
@@ -49,7 +51,7 @@ would be as wide as nothing it is left out.
 
 - **efficiency** is successes per attempt that was sent, and so per billed request; **per MB** is successes per megabyte sent
   and received, with what blocks and handshakes cost.
-- **makespan** is when the last job was over. It says nothing without **failed**: who gives 18,000 of 20,000 jobs up is done
+- **makespan** is when the last job was over; `inf` where ours lost more jobs than whom it is compared with. It says nothing without **failed**: who gives 18,000 of 20,000 jobs up is done
   early.
 - **parked** counts how often a job was put aside with a time to come back, and its worker took another.
 - **p50**, **p99** are from a job's beginning to its success; **wait** is what of it was spent on no attempt.

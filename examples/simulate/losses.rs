@@ -1,7 +1,7 @@
 //! Ours against each of the others, seed by seed, and above all where it loses.
 
 use crate::play::{Played, Results};
-use crate::settings::Setting;
+use crate::settings::{self, Setting};
 use std::fmt::Write as _;
 use tower_egress::lab::sim::{Paired, Policy, Run, holm, paired};
 
@@ -78,9 +78,9 @@ fn against(results: &Results, settings: &[Setting], theirs: Policy, measure: &Me
 
 /// Ours against all others but the lines of reference.
 pub(crate) fn all(results: &Results, settings: &[Setting]) -> Vec<Compared> {
-    let others = Policy::ALL.iter().filter(|policy| **policy != Policy::Ours && !policy.is_reference());
-    let each = |theirs: &Policy| -> Vec<Compared> {
-        MEASURES.iter().flat_map(|measure| against(results, settings, *theirs, measure)).collect()
+    let others = settings::policies().filter(|policy| *policy != Policy::Ours && !policy.is_reference());
+    let each = |theirs: Policy| -> Vec<Compared> {
+        MEASURES.iter().flat_map(|measure| against(results, settings, theirs, measure)).collect()
     };
     others.flat_map(each).collect()
 }
@@ -131,10 +131,10 @@ pub(crate) fn score(compared: &[Compared]) -> String {
         "| against | | better, surely | better | as good | worse | worse, surely | unequal work |\n\
          |---|---|---|---|---|---|---|---|\n",
     );
-    for theirs in Policy::ALL {
+    for theirs in settings::policies() {
         for Measure(what, ..) in MEASURES {
             let rows: Vec<&Compared> =
-                compared.iter().filter(|row| row.theirs == *theirs && row.what == *what).collect();
+                compared.iter().filter(|row| row.theirs == theirs && row.what == *what).collect();
             if rows.is_empty() {
                 continue;
             }

@@ -1,7 +1,7 @@
 //! Pictures of single runs, those of the first seed.
 
 use crate::play::Results;
-use crate::settings::Setting;
+use crate::settings::{self, Setting};
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 use std::error::Error;
@@ -72,6 +72,11 @@ fn by_second(bins: &[u32]) -> impl Iterator<Item = (f64, f64)> + '_ {
     bins.iter().enumerate().map(|(at, count)| (at as f64, f64::from(*count)))
 }
 
+/// A picture with all of them would show none.
+fn is_drawn(policy: Policy) -> bool {
+    (Policy::ALL.contains(&policy) || policy == Policy::Oracle) && policy != Policy::NoRetry
+}
+
 /// A picture that was drawn: its file and what it shows.
 pub(crate) struct Drawn {
     pub(crate) file: String,
@@ -90,11 +95,11 @@ pub(crate) fn all(
         let fits = |setting: &&Setting| setting.world == *world;
         let Some(setting) = settings.iter().find(fits) else { continue };
         let scenario = setting.scenario();
-        let lines: Vec<(Policy, Points)> = Policy::ALL
-            .iter()
+        let lines: Vec<(Policy, Points)> = settings::policies()
+            .filter(|policy| is_drawn(*policy))
             .filter_map(|policy| {
-                let run = &results.of(setting, *policy).first()?.run;
-                Some((*policy, (kind.4)(run, &scenario)))
+                let run = &results.of(setting, policy).first()?.run;
+                Some((policy, (kind.4)(run, &scenario)))
             })
             .collect();
         if lines.iter().all(|(_, points)| points.is_empty()) {

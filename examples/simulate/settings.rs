@@ -1,7 +1,7 @@
 //! A world at a size.
 
 use std::fmt;
-use tower_egress::lab::sim::Scenario;
+use tower_egress::lab::sim::{Policy, Scenario};
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Setting {
@@ -22,6 +22,11 @@ pub(crate) fn workers(exits: u32) -> Option<u32> {
     SIZES.iter().find(|size| size.0 == exits).map(|size| size.1)
 }
 
+/// All designs, in the order of the table.
+pub(crate) fn policies() -> impl Iterator<Item = Policy> {
+    Policy::every().chain(Policy::REFERENCE.iter().copied())
+}
+
 /// Everything there is.
 pub(crate) fn all() -> Vec<Setting> {
     let mut all = Vec::new();
@@ -32,6 +37,7 @@ pub(crate) fn all() -> Vec<Setting> {
         all.extend(SURGES.iter().map(|world| Setting::new(world, exits)));
     }
     all.extend(FIXED.iter().map(|(world, exits)| Setting::new(world, *exits)));
+    all.extend(Scenario::LOGINS.iter().map(|world| Setting::new(world, 200)));
     all
 }
 

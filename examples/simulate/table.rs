@@ -1,9 +1,9 @@
 //! The table: a row for each design in each world.
 
 use crate::play::{Played, Results};
-use crate::settings::Setting;
+use crate::settings::{self, Setting};
 use std::fmt::Write as _;
-use tower_egress::lab::sim::{Interval, Policy, Run, interval};
+use tower_egress::lab::sim::{Interval, Run, interval};
 
 /// A column: its head, its figure, how many digits it has after the point, and whether its interval is told.
 struct Column(&'static str, fn(&Run) -> Option<f64>, usize, bool);
@@ -57,8 +57,8 @@ fn cell(runs: &[Played], Column(_, of, digits, with_interval): &Column) -> Strin
 fn rows(results: &Results, settings: &[Setting]) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for setting in settings {
-        for policy in Policy::ALL {
-            let runs = results.of(setting, *policy);
+        for policy in settings::policies() {
+            let runs = results.of(setting, policy);
             if !runs.is_empty() {
                 let mut row =
                     vec![setting.world.clone(), setting.exits.to_string(), policy.name().to_owned()];

@@ -2,7 +2,7 @@
 
 use super::contender::{Contender, Endless, Next, Why};
 use super::job::{Job, Load};
-use super::journal::{Entry, Journal, What};
+use super::journal::{Entry, Heard, Journal};
 use super::luck::{For, Luck};
 use super::metrics::{Metrics, Run};
 use super::policy::Policy;
@@ -13,14 +13,26 @@ use crate::request::Time;
 use std::collections::VecDeque;
 use std::time::Duration;
 
+/// The same, and all that the policy heard.
+#[cfg(test)]
+pub(super) fn overheard(scenario: &Scenario, policy: Policy, seed: u64) -> (Run, Vec<super::journal::Input>) {
+    let contender = policy.contender(scenario, seed);
+    let mut engine = Engine::new(scenario, policy.name(), seed, contender);
+    let heard = engine.journal.overhear();
+    let run = engine.play();
+    let heard = heard.borrow().clone();
+    (run, heard)
+}
+
 /// Plays one scenario by one policy's rules. The same three give the same [`Run`], its log included.
 #[must_use]
 pub fn run(scenario: &Scenario, policy: Policy, seed: u64) -> Run {
     let contender = policy.contender(scenario, seed);
     let mut engine = Engine::new(scenario, policy.name(), seed, contender);
     if policy == Policy::Endless {
-        let most = Endless::SENDS * u32::try_from(engine.jobs.len()).unwrap_or(u32::MAX / Endless::SENDS);
-        engine.world = World::new(scenario, most, engine.luck);
+        let exits = Endless::exits(engine.jobs.len(), scenario.origins.len());
+        engine.world = World::of(scenario, exits, engine.luck);
+        engine.contender = Box::new(Endless::new(exits));
     }
     engine.play()
 }
@@ -75,7 +87,7 @@ impl<'a> Engine<'a> {
         let luck = Luck::new(seed);
         let run = Run { scenario: scenario.name, policy, seed, exits: scenario.exits, ..Run::default() };
         let metrics = Metrics::new(run, scenario.trigger, scenario.origins.len());
-        let world = World::new(scenario, scenario.exits, luck);
+        let world = World::new(scenario, luck);
         let mut engine = Self {
             scenario,
             luck,
@@ -165,6 +177,7 @@ impl<'a> Engine<'a> {
             Event::Answered(attempt, answer) => {
                 self.metrics.answered(&attempt, &answer);
                 self.jobs[attempt.job.id as usize].idle = Some(now);
+                self.journal.hear(now, attempt.job, Heard::Answer(attempt.exit, answer.evidence));
                 let next =
                     self.contender.answered(now, &attempt.job, attempt.exit, &answer.evidence, &self.world);
                 self.go_on(now, attempt.job.id, next, answer.truth);
@@ -173,6 +186,7 @@ impl<'a> Engine<'a> {
                 let known = &self.jobs[job as usize];
                 if known.step == step && known.waits {
                     let job = known.job;
+                    self.journal.hear(now, job, Heard::Resumes);
                     let next = self.contender.resume(now, &job, &self.world);
                     self.go_on(now, job.id, next, Truth::Unreached);
                 }
@@ -216,6 +230,7 @@ impl<'a> Engine<'a> {
             (known.began, known.idle) = (Some(now), Some(now));
             self.metrics.came(&job);
         }
+        self.journal.hear(now, job, Heard::Begins);
         let next = self.contender.begin(now, &job, &self.world);
         self.go_on(now, job.id, next, Truth::Unreached);
     }
@@ -225,41 +240,36 @@ impl<'a> Engine<'a> {
         known.step += 1;
         known.waits = matches!(next, Next::Wait(_));
         let (job, step, began) = (known.job, known.step, known.began.unwrap_or(now));
-        let mut note = |what| self.journal.note(Entry { at: now, job: id, what });
+        self.journal.note(Entry { at: now, job: id, what: next.into() });
         match next {
             Next::Send(exit) => {
-                note(What::Send(exit));
                 let number = known.sent;
                 known.sent += 1;
                 known.waited += now.since(known.idle.take().unwrap_or(now));
                 self.metrics.sent(now, &job);
                 let nth = self.world.use_exit(exit);
-                let attempt = Attempt { job, number, exit, nth, sent: now };
+                let attempt = Attempt { job, number, exit, nth };
                 match self.world.send(now, &attempt) {
                     Leg::Arrives(at) => self.queue.plan(at, Event::Arrives(attempt)),
                     Leg::Answered(at, answer) => self.queue.plan(at, Event::Answered(attempt, answer)),
                 }
             }
             Next::Wait(until) => {
-                note(What::Wait);
                 if until < Time::MAX {
                     self.queue.plan(until, Event::Wakes { job: id, step });
                 }
             }
             Next::Park(until) => {
-                note(What::Park(until));
                 self.metrics.run.parked += 1;
                 self.queue.plan(until, Event::Due(id));
                 self.free(now);
             }
             Next::Done => {
-                note(What::Done);
                 self.over += 1;
                 self.metrics.done(now, began, known.waited, &job, truth);
                 self.free(now);
             }
             Next::GiveUp(why) => {
-                note(What::GiveUp);
                 self.over += 1;
                 self.metrics.gave_up(now, &job, why == Why::Request);
                 self.free(now);

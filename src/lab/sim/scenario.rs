@@ -2,7 +2,7 @@
 
 use super::job::{Load, Spread, Surge};
 use super::world::{
-    Ban, Blocks, Bucket, ExitRules, Hint, Latency, Limit, Rules, SUBNET, Shock, Soft, Violations,
+    Ban, Blocks, Bucket, ExitRules, Hint, Latency, Limit, Login, Rules, SUBNET, Shock, Soft, Violations,
 };
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -19,8 +19,11 @@ pub struct Scenario {
     pub(super) origins: Vec<Rules>,
     pub(super) latency: Latency,
     pub(super) exit: fn(u32) -> ExitRules,
+    pub(super) login: Login,
     /// Open load: how long a job may take before it is lost. `None`: what cannot be done in time is done later.
     pub(super) patience: Option<Duration>,
+    /// How often each design sends a job at most, instead of its own number.
+    pub(super) sends: Option<u32>,
     /// When all are blocked at once, if they are, and when that is over.
     pub(super) trigger: Option<(Duration, Duration)>,
     pub(super) horizon: Duration,
@@ -54,23 +57,42 @@ fn with_ban(change: impl FnOnce(&mut Violations)) -> Rules {
 }
 
 impl Scenario {
-    /// Names of the worlds with one site and a closed load: T limits each exit (T2 without a hint, T3 by windows), S bans 40 %
+    /// Names of the worlds with a closed load, at one site but for the last: T limits each exit (T2 without a hint, T3 by windows), S bans 40 %
     /// of them at once on top, Esc bans longer and longer, Sub whole subnets, Soft with pages instead of statuses; G limits the
     /// fleet; H has bad exits, P poisonous requests, U a bad time, A blocks whoever asks too fast, L slow exits; Noise blocks
-    /// 2 % whatever one does; Mix is T with bad exits and poison.
+    /// 2 % whatever one does; Mix is T with bad exits and poison; Many are 50 sites like T, the k-th with
+    /// 1 / k of the first one's jobs.
     pub const NAMES: &'static [&'static str] =
-        &["T", "T2", "T3", "S", "Esc", "Sub", "Soft", "G", "H", "P", "U", "A", "L", "Noise", "Mix"];
+        &["T", "T2", "T3", "S", "Esc", "Sub", "Soft", "G", "H", "P", "U", "A", "L", "Noise", "Mix", "Many"];
 
     /// The worlds that are played where not all are.
     pub const CORE: [&'static str; 12] =
         ["T", "T3", "S", "Esc", "Sub", "Soft", "G", "H", "P", "U", "L", "Noise"];
 
-    /// Any world by its name: one of [`NAMES`](Self::NAMES), one of them with `-surge`, or S1, S2, S3.
+    /// Worlds of Noise in which all exits are sessions of one gateway with one login: Login, where it is refused from 60 s on;
+    /// Stray5 and Stray10, where 5 and 10 % of the attempts are, though it is right.
+    pub const LOGINS: [&'static str; 3] = ["Login", "Stray5", "Stray10"];
+
+    fn login(name: &str) -> Option<Self> {
+        let name = Self::LOGINS.into_iter().find(|known| *known == name)?;
+        let (dies, stray) = match name {
+            "Login" => (Some(secs(60)), 0.0),
+            "Stray5" => (None, 0.05),
+            _ => (None, 0.1),
+        };
+        let login = Login { is_shared: true, dies, stray };
+        // Nobody revives a login: what waits for it waits in vain.
+        let horizon = secs(if dies.is_some() { 180 } else { 40_000 });
+        Some(Self { login, origins: vec![by_chance(0.02)], horizon, ..Self::plain(name) })
+    }
+
+    /// Any world by its name: one of [`NAMES`](Self::NAMES), one of them with `-surge`, S1, S2, S3, or one of
+    /// [`LOGINS`](Self::LOGINS).
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
         match name.strip_suffix("-surge") {
             Some(calm) => Some(Self::named(calm)?.surge()),
-            None => Self::named(name).or_else(|| Self::open(name)),
+            None => Self::named(name).or_else(|| Self::open(name)).or_else(|| Self::login(name)),
         }
     }
 
@@ -79,7 +101,10 @@ impl Scenario {
     pub fn named(name: &str) -> Option<Self> {
         let name = Self::NAMES.iter().find(|known| **known == name)?;
         let mut scenario = Self::plain(name);
-        scenario.origins = vec![scenario.rules()];
+        if *name == "Many" {
+            scenario.spread = Spread::Zipf(50);
+        }
+        scenario.origins = vec![scenario.rules(); scenario.spread.origins() as usize];
         match *name {
             "S" => scenario.trigger = Some((secs(60), secs(360))),
             "U" => scenario.trigger = Some((secs(60), secs(240))),
@@ -105,7 +130,9 @@ impl Scenario {
             origins: Vec::new(),
             latency: Latency::LogNormal { median: 0.8, sigma: 0.5 },
             exit: |_| ExitRules::GOOD,
+            login: Login::EACH,
             patience: None,
+            sends: None,
             trigger: None,
             horizon: secs(40_000),
         }
@@ -228,6 +255,14 @@ impl Scenario {
         self
     }
 
+    /// Sets how often each design may send a job, instead of its own number: 1 at least, [`u32::MAX`] for no end but the deadline.
+    /// Sends that a design does not count are free.
+    #[must_use]
+    pub const fn sends(mut self, sends: u32) -> Self {
+        self.sends = Some(sends);
+        self
+    }
+
     /// Its name.
     #[must_use]
     pub const fn name(&self) -> &'static str {
@@ -236,6 +271,11 @@ impl Scenario {
 
     pub(super) fn exit_rules(&self, at: u32) -> ExitRules {
         (self.exit)(at)
+    }
+
+    /// The exit that is found by this one's host and port: the last of all that have them.
+    pub(super) fn same_address(&self, exit: u32) -> u32 {
+        if self.name == "S2" { self.exits.saturating_sub(1) } else { exit }
     }
 
     /// The exits as a list, neighbours in one /24. In S2 they are told apart by their login alone.

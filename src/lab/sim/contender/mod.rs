@@ -1,14 +1,35 @@
 //! Who does the work: sans-io rules that say through which exit a job goes, and what it does next.
 
+mod article_a;
+mod article_b;
+mod aws;
+mod crawlee;
 mod endless;
+mod envoy;
+mod looped;
 mod naive;
 mod oracle;
 mod ours;
+mod reqwest_retry;
+mod reqwest_rotate;
+mod scrapy;
+mod stygian;
+mod tower;
 
+pub(super) use article_a::ArticleA;
+pub(super) use article_b::ArticleB;
+pub(super) use aws::Aws;
+pub(super) use crawlee::{Crawlee, Version};
 pub(super) use endless::Endless;
+pub(super) use envoy::Envoy;
 pub(super) use naive::Naive;
 pub(super) use oracle::Oracle;
 pub(super) use ours::{Ours, Parts};
+pub(super) use reqwest_retry::ReqwestRetry;
+pub(super) use reqwest_rotate::ReqwestRotate;
+pub(super) use scrapy::Scrapy;
+pub(super) use stygian::Stygian;
+pub(super) use tower::Tower;
 
 use super::job::Job;
 use super::world::World;
@@ -65,10 +86,5 @@ pub(super) trait Contender {
     /// Retries per second that its rules admit at so many successes per second, if they say.
     fn retries_a_second(&self, _: f64) -> Option<f64> {
         None
-    }
-
-    /// What it would tell an operator, in short sentences.
-    fn said(&mut self) -> Vec<String> {
-        Vec::new()
     }
 }

@@ -89,6 +89,7 @@ impl Metrics {
         run.bytes += up + down;
         run.bytes_wasted += if wasted { up + down } else { 0 };
         run.limited += u64::from(answer.truth == Truth::Limited);
+        run.refused_login += u64::from(answer.truth == Truth::Login);
     }
 
     /// A job is over; `waited` is what it spent on no attempt.

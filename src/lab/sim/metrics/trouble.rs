@@ -102,7 +102,9 @@ impl Trouble {
         let (from, to) = (self.from.as_secs() as usize, self.to.as_secs() as usize);
         let seen = |at: &usize| sum(&self.refused_at, *at, OVER) <= 0.1 * sum(&run.attempts_at, *at, OVER);
         let after = |start: usize, at: usize| (at - start) as f64;
-        run.detect = (from..to.min(run.attempts_at.len())).find(seen).map(|at| after(from, at));
+        // After the last attempt nothing is refused either.
+        let last = run.attempts_at.len().saturating_sub(OVER);
+        run.detect = (from..to.min(last)).find(seen).map(|at| after(from, at));
         let well = 0.9 * self.usual(run) * OVER as f64;
         let good = |at: &usize| well > 0.0 && sum(&run.served_at, *at, OVER) >= well;
         run.recover = (to..run.served_at.len()).find(good).map(|at| after(to, at));

@@ -1,6 +1,6 @@
 //! That figures over seeds are what they say.
 
-use super::super::{holm, interval, paired};
+use super::{holm, interval, paired};
 
 #[test]
 fn an_interval_is_around_the_median_and_of_one_value_alone_it_is_that() {

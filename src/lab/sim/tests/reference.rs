@@ -1,6 +1,6 @@
 //! What nobody beats.
 
-use super::super::*;
+use super::*;
 
 /// Small enough for each test run.
 fn small(name: &str) -> Scenario {

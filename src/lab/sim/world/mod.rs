@@ -5,13 +5,13 @@ mod exit;
 mod origin;
 
 pub(super) use bucket::Bucket;
-pub(super) use exit::{ExitRules, Latency};
+pub(super) use exit::{ExitRules, Latency, Login};
 pub(super) use origin::{Ban, Blocks, Hint, Limit, Origin, Rules, Shock, Soft, Violations};
 
 use super::job::Job;
 use super::luck::{For, Luck};
 use super::scenario::Scenario;
-use crate::outcome::{BlockedBy, Evidence, Outcome, Phase, RetryAfter, Seen};
+use crate::outcome::{AuthReason, BlockedBy, Evidence, Outcome, Phase, RetryAfter, Seen};
 use crate::request::Time;
 use exit::Exit;
 use http::StatusCode;
@@ -29,7 +29,6 @@ pub(super) struct Attempt {
     pub(super) exit: u32,
     /// How often the exit was used before.
     pub(super) nth: u64,
-    pub(super) sent: Time,
 }
 
 /// What became of an attempt, as only the world knows it.
@@ -48,6 +47,8 @@ pub(super) enum Truth {
     Down,
     /// The exit does not get through.
     Unreached,
+    /// The proxy refused the login.
+    Login,
 }
 
 /// What comes back.
@@ -70,16 +71,22 @@ pub(super) struct World {
     exits: Vec<Exit>,
     pub(super) origins: Vec<Origin>,
     latency: Latency,
+    login: Login,
     /// Attempts that are not at their site yet, by site and exit.
     on_the_way: Vec<Vec<u32>>,
 }
 
 impl World {
-    pub(super) fn new(scenario: &Scenario, exits: u32, luck: Luck) -> Self {
+    pub(super) fn new(scenario: &Scenario, luck: Luck) -> Self {
+        Self::of(scenario, scenario.exits, luck)
+    }
+
+    /// With another number of exits.
+    pub(super) fn of(scenario: &Scenario, exits: u32, luck: Luck) -> Self {
         let on_the_way = vec![vec![0; exits as usize]; scenario.origins.len()];
         let origins = scenario.origins.iter().map(|rules| Origin::new(rules.clone(), exits)).collect();
         let exits = (0..exits).map(|at| Exit::new(scenario.exit_rules(at))).collect();
-        Self { luck, exits, origins, latency: scenario.latency, on_the_way }
+        Self { luck, exits, origins, latency: scenario.latency, login: scenario.login, on_the_way }
     }
 
     /// What happens by itself by now.
@@ -92,6 +99,11 @@ impl World {
     /// How many attempts are on their way to the site through the exit. For who sees the truth, as the next ones are.
     pub(super) fn on_the_way(&self, origin: u32, exit: u32) -> u32 {
         self.on_the_way[origin as usize][exit as usize]
+    }
+
+    /// Whether no exit takes the login any more.
+    pub(super) fn login_is_dead(&self, now: Time) -> bool {
+        self.login.dies.is_some_and(|at| now.since(Time::ZERO) >= at)
     }
 
     pub(super) fn is_down(&self, now: Time, exit: u32) -> bool {
@@ -123,6 +135,12 @@ impl World {
             let failed = Outcome::ProxyError { phase: Phase::ExitTcp };
             let evidence = Evidence::of(failed).seen(Seen::Never);
             return Leg::Answered(now + self.latency.dead(), Answer { evidence, truth: Truth::Unreached });
+        }
+        let keys = [attempt.exit.into(), attempt.nth];
+        if self.login_is_dead(now) || self.luck.chance(self.login.stray, For::Stray, &keys) {
+            let evidence =
+                Evidence::of(Outcome::AuthError { reason: AuthReason::Rejected }).seen(Seen::Never);
+            return Leg::Answered(now + Login::REFUSES, Answer { evidence, truth: Truth::Login });
         }
         self.on_the_way[attempt.job.origin as usize][attempt.exit as usize] += 1;
         Leg::Arrives(now + self.latency(attempt) / 2)
@@ -166,6 +184,7 @@ impl World {
             Truth::Limited => Evidence::of(Outcome::RateLimited { retry_after: hint.map(RetryAfter::new) }),
             Truth::Down => Evidence::of(Outcome::OriginError { status: StatusCode::SERVICE_UNAVAILABLE }),
             Truth::Unreached => Evidence::of(Outcome::ProxyError { phase: Phase::ExitTcp }),
+            Truth::Login => Evidence::of(Outcome::AuthError { reason: AuthReason::Rejected }),
         };
         Answer { evidence: evidence.login_accepted(true), truth }
     }

@@ -1,0 +1,42 @@
+//! The fleet's parts, and the fleet without one of them.
+
+use crate::knobs::Knobs;
+
+macro_rules! parts {
+    ($($(#[doc = $doc:literal])* $part:ident $knob:ident,)*) => {
+        /// A part of the fleet's collective decisions that can be switched off.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[non_exhaustive]
+        pub enum Part {
+            $($(#[doc = $doc])* $part,)*
+        }
+
+        impl Part {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$part),*];
+
+            /// The name of a fleet without it.
+            pub(super) const fn without(self) -> &'static str {
+                match self {
+                    $(Self::$part => concat!("ours-", stringify!($knob)),)*
+                }
+            }
+
+            pub(super) fn off(self, knobs: Knobs) -> Knobs {
+                match self {
+                    $(Self::$part => Knobs { $knob: None, ..knobs },)*
+                }
+            }
+        }
+    };
+}
+
+// A line for each `Option` in `Knobs`.
+parts! {
+    /// An origin that fails everybody is left alone as a whole.
+    Hold hold,
+    /// Retries take turns.
+    Lane lane,
+    /// There are fewer leases where too many attempts fail.
+    Governor governor,
+}
