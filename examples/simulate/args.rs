@@ -80,8 +80,9 @@ impl Args {
     }
 
     pub(crate) fn seeds(&self) -> std::ops::Range<u64> {
-        let first = self.first_seed.unwrap_or(if self.reports() { 1_001 } else { 1 });
-        first..first.saturating_add(self.seeds.unwrap_or(if self.reports() { 30 } else { 3 }))
+        let (first, count) = if self.reports() { (1_001, 30) } else { (1, 3) };
+        let first = self.first_seed.unwrap_or(first);
+        first..first.saturating_add(self.seeds.unwrap_or(count))
     }
 
     pub(crate) fn policies(&self) -> Vec<Policy> {

@@ -72,6 +72,10 @@ Every figure of ours that is more than 1 % worse than another design's in the sa
 seed by seed. p is by signs drawn at random, after Holm over all worlds and sizes of a comparison. Makespans and p99 are
 compared only where both left as many jobs unserved, but for 1 % of them: what is left undone takes no time.";
 
+const WITHOUT: &str = "\
+The same against itself by other rules, or without one of its parts: what each part costs. What it saves stands in the table of
+how often, and in the tables below.";
+
 /// The smallest p that so few seeds can have is above any threshold.
 const FEW: &str = "With so few seeds no difference can be sure, whatever its size.";
 
@@ -121,8 +125,14 @@ impl Page<'_> {
             gates::markdown(self.judged)
         );
         let few = if end - start < 8 { FEW } else { "" };
-        let _ = write!(text, "## Where it loses\n\n{LOSING} {few}\n\n{}\n", losses::markdown(self.compared));
+        let _ = write!(
+            text,
+            "## Where it loses\n\n{LOSING} {few}\n\n{}\n",
+            losses::markdown(self.compared, false)
+        );
         let _ = write!(text, "How often, over all worlds and sizes:\n\n{}\n", losses::score(self.compared));
+        let _ = write!(text, "## Where it is better without a part\n\n{WITHOUT}\n\n");
+        let _ = writeln!(text, "{}", losses::markdown(self.compared, true));
         text.push_str("## Pictures\n\nOf the first seed.\n\n");
         for Drawn { file, title } in drawn {
             let _ = writeln!(text, "![{title}](simulation/{file})\n");

@@ -5,16 +5,16 @@ use crate::settings::{self, Setting};
 use std::fmt::Write as _;
 use tower_egress::lab::sim::{Paired, Policy, Run, holm, paired};
 
-/// A figure of which less is better, and whether it says anything only if as many jobs were done.
-struct Measure(&'static str, fn(&Run) -> f64, bool);
+/// A figure of which less is better, whether it says anything only if as many jobs were done, and its digits after the point.
+struct Measure(&'static str, fn(&Run) -> f64, bool, usize);
 
 /// One line for each.
 const MEASURES: &[Measure] = &[
-    Measure("jobs not served", |run| run.jobs.saturating_sub(run.done) as f64, false),
-    Measure("attempts per success", Run::multiplier, false),
-    Measure("makespan s", |run| run.makespan, true),
-    Measure("p99 s", |run| run.p99, true),
-    Measure("bans", |run| run.bans as f64, false),
+    Measure("jobs not served", |run| run.jobs.saturating_sub(run.done) as f64, false, 0),
+    Measure("attempts per success", Run::multiplier, false, 3),
+    Measure("makespan s", |run| run.makespan, true, 1),
+    Measure("p99 s", |run| run.p99, true, 2),
+    Measure("bans", |run| run.bans as f64, false, 0),
 ];
 
 /// Differences below this share of theirs are told as none.
@@ -26,6 +26,7 @@ pub(crate) struct Compared {
     setting: Setting,
     theirs: Policy,
     what: &'static str,
+    digits: usize,
     /// Medians: ours, theirs.
     medians: (f64, f64),
     paired: Paired,
@@ -47,7 +48,7 @@ fn median(values: &[f64]) -> f64 {
 
 /// One measure against one other policy, in all settings in which both were played.
 fn against(results: &Results, settings: &[Setting], theirs: Policy, measure: &Measure) -> Vec<Compared> {
-    let Measure(what, of, needs_equal_work) = *measure;
+    let Measure(what, of, needs_equal_work, digits) = *measure;
     let mut compared: Vec<Compared> = Vec::new();
     for setting in settings {
         let (ours, others) = (results.of(setting, Policy::Ours), results.of(setting, theirs));
@@ -62,6 +63,7 @@ fn against(results: &Results, settings: &[Setting], theirs: Policy, measure: &Me
             setting: setting.clone(),
             theirs,
             what,
+            digits,
             medians: (median(&mine), median(&other)),
             p: paired.p,
             paired,
@@ -100,15 +102,15 @@ impl Compared {
     }
 }
 
-/// A row for each figure of which ours has more than somebody else.
-pub(crate) fn markdown(compared: &[Compared]) -> String {
+/// A row for each figure of which ours has more than somebody else; or than itself by other rules, or without a part.
+pub(crate) fn markdown(compared: &[Compared], than_itself: bool) -> String {
     let mut text = String::from(
         "| world | exits | against | | ours | theirs | difference | p | not served, ours and theirs |\n\
          |---|---|---|---|---|---|---|---|---|\n",
     );
-    for lost in compared.iter().filter(|compared| compared.is_loss()) {
+    for lost in compared.iter().filter(|row| row.is_loss() && row.theirs.is_ours() == than_itself) {
         let Setting { world, exits } = &lost.setting;
-        let digits = if lost.what == "attempts per success" { 3 } else { 1 };
+        let digits = lost.digits;
         let _ = writeln!(
             text,
             "| {world} | {exits} | {} | {} | {:.digits$} | {:.digits$} | {} | {:.3} | {:.0}, {:.0} |",

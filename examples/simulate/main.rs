@@ -83,8 +83,20 @@ fn write_lines(path: &Path, tasks: &[Task], results: &Results) -> Result<(), Box
     Ok(file.flush()?)
 }
 
-/// The line that does this again.
+/// The line that does this again. Where it writes to is the reader's own affair.
 fn command() -> String {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    format!("cargo run --release --features lab --example simulate -- {}", args.join(" "))
+    let mut line = "cargo run --release --features lab --example simulate --".to_owned();
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        let is_folder = |name| arg == name || arg.split_once('=').is_some_and(|(left, _)| left == name);
+        if is_folder("--docs") || is_folder("--output") {
+            if !arg.contains('=') {
+                args.next();
+            }
+            continue;
+        }
+        line.push(' ');
+        line.push_str(&arg);
+    }
+    line + " --docs docs"
 }

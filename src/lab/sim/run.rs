@@ -37,6 +37,7 @@ pub fn run(scenario: &Scenario, policy: Policy, seed: u64) -> Run {
     engine.play()
 }
 
+#[derive(Clone, Copy)]
 enum Event {
     /// A worker is free.
     Worker,

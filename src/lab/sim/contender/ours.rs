@@ -17,16 +17,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Which fleet: its rules, and which of its parts are on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(in crate::lab::sim) struct Parts {
     pub(in crate::lab::sim) rules: RetryRules,
     pub(in crate::lab::sim) knobs: Knobs,
-}
-
-impl Default for Parts {
-    fn default() -> Self {
-        Self { rules: RetryRules::default(), knobs: Knobs::default() }
-    }
 }
 
 pub(in crate::lab::sim) struct Ours {

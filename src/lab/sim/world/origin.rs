@@ -221,7 +221,7 @@ impl Origin {
         let blocks = &self.rules.blocks;
         let since = now.since(Time::ZERO);
         let phase = blocks.phase.filter(|(from, to, _)| *from <= since && since < *to).map(|phase| phase.2);
-        phase.or(blocks.fifth.filter(|_| exit % 5 == 0)).unwrap_or(blocks.share)
+        phase.or_else(|| blocks.fifth.filter(|_| exit % 5 == 0)).unwrap_or(blocks.share)
     }
 
     /// A token of the exit's, or how long until there is one.
