@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     pub(crate) first_seed: Option<u64>,
 
-    /// All designs in all worlds at all sizes
+    /// All designs in all worlds at all sizes, and their variants in the core worlds at 200 and 20 exits; an hour
     #[arg(long, conflicts_with_all = ["worlds", "policies", "pool"])]
     pub(crate) full: bool,
 
@@ -85,11 +85,15 @@ impl Args {
         first..first.saturating_add(self.seeds.unwrap_or(count))
     }
 
-    pub(crate) fn policies(&self) -> Vec<Policy> {
+    /// Which designs in which settings. Variants of a design are played where small and large pools differ, and not everywhere:
+    /// an hour is long enough.
+    pub(crate) fn wanted(&self) -> Vec<(Vec<Setting>, Vec<Policy>)> {
         if self.full {
-            return settings::policies().collect();
+            let designs = Policy::ALL.iter().chain(Policy::REFERENCE).copied().collect();
+            return vec![(settings::all(), designs), (settings::core(), settings::policies().collect())];
         }
-        self.policies.iter().filter_map(|name| Policy::named(name)).collect()
+        let policies = self.policies.iter().filter_map(|name| Policy::named(name)).collect();
+        vec![(self.settings(), policies)]
     }
 
     /// What is played for the table. With --gates alone that is what the gates need, and nothing else.

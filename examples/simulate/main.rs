@@ -42,7 +42,7 @@ fn main() -> ExitCode {
 fn simulate(args: &Args) -> Result<bool, Box<dyn Error>> {
     let (settings, seeds) = (args.settings(), args.seeds());
     let gated = args.gates || args.docs.is_some();
-    let mut wanted = vec![(settings.clone(), args.policies())];
+    let mut wanted = args.wanted();
     if gated {
         wanted.push((gates::settings(), gates::POLICIES.to_vec()));
     }

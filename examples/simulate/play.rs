@@ -74,6 +74,9 @@ pub(crate) fn all(tasks: &[Task], first: u64) -> Results {
             let at = next.fetch_add(1, Ordering::Relaxed);
             tasks.get(at).map(|task| (at, task))
         } {
+            if at > 0 && at % 1_000 == 0 {
+                eprintln!("{at} of {} runs", tasks.len());
+            }
             played.push((at, play(task, task.seed == first)));
         }
         played

@@ -41,6 +41,12 @@ pub(crate) fn all() -> Vec<Setting> {
     all
 }
 
+/// The worlds in which variants of a design are compared.
+pub(crate) fn core() -> Vec<Setting> {
+    let at = |exits| Scenario::CORE.iter().map(move |world| Setting::new(world, exits));
+    at(200).chain(at(20)).chain(FIXED.iter().map(|(world, exits)| Setting::new(world, *exits))).collect()
+}
+
 impl Setting {
     pub(crate) fn new(world: &str, exits: u32) -> Self {
         let fixed = FIXED.iter().find(|fixed| fixed.0 == world);
