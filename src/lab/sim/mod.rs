@@ -7,7 +7,7 @@
 //! ```
 //! use tower_egress::lab::sim::{Policy, Scenario, run};
 //!
-//! let world = Scenario::named("T").expect("each exit may ask once in two seconds").jobs(500);
+//! let world = Scenario::named("T").expect("each exit may ask once in two seconds").jobs(1_500);
 //! let (ours, naive) = (run(&world, Policy::Ours, 7), run(&world, Policy::Naive, 7));
 //! assert_eq!(ours.failed, 0);
 //! assert!(ours.attempts < naive.attempts && ours.bans < naive.bans);
