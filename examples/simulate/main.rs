@@ -1,47 +1,102 @@
-//! Plays the simulator's worlds, by this crate's rules and by what people use today.
+//! Plays the simulator's worlds, by this crate's rules and by those of others.
+//!
+//! ```text
+//! cargo run --release --features lab --example simulate
+//! ```
+//!
+//! plays 12 worlds with three seeds, prints a table, and writes a JSON line for each run and plots to `target/simulate`.
+//! `--gates` checks what must be true of ours over 30 seeds, and `--full --docs docs` writes `docs/simulation.md`.
+//! `--help` tells the rest.
 
-use tower_egress::lab::sim::{Policy, Scenario, run};
+mod args;
+mod docs;
+mod gates;
+mod losses;
+mod play;
+mod plots;
+mod settings;
+mod table;
 
-fn main() {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let pool = args.first().map_or("200", String::as_str);
-    let names: Vec<&str> = if args.len() > 1 {
-        args[1..].iter().map(String::as_str).collect()
-    } else {
-        Scenario::NAMES.to_vec()
-    };
-    for name in names {
-        let mut world = Scenario::named(name).or_else(|| Scenario::open(name)).expect("a known name");
-        if !name.starts_with('S') || name.len() != 2 {
-            world = match pool {
-                "20" => world.pool(20, 32),
-                "1000" => world.pool(1_000, 1_024),
-                _ => world,
-            };
-        }
-        for policy in Policy::ALL {
-            let start = std::time::Instant::now();
-            let run = run(&world, *policy, 1);
-            println!(
-                "{name:6} {:6} eff {:.3} M {:.3} p99 {:7.1} makespan {:8.1} done {} failed {} parked {} bans {} banned-hits {} limited {} peak {} meta {:.2} poison {}/{}/{}  [{:.1} s]",
-                policy.name(),
-                run.efficiency(),
-                run.multiplier(),
-                run.p99,
-                run.makespan,
-                run.done,
-                run.failed,
-                run.parked,
-                run.bans,
-                run.while_banned,
-                run.limited,
-                run.peak,
-                run.metastability,
-                run.poison_found,
-                run.called_poison,
-                run.poison,
-                start.elapsed().as_secs_f64()
-            );
+use args::Args;
+use play::{Results, Task};
+use std::error::Error;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+fn main() -> ExitCode {
+    match simulate(&Args::read()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("simulate: {error}");
+            ExitCode::from(2)
         }
     }
+}
+
+/// Whether all gates that were checked are passed.
+#[allow(clippy::disallowed_methods, reason = "a program may look at the clock")]
+fn simulate(args: &Args) -> Result<bool, Box<dyn Error>> {
+    let (settings, seeds) = (args.settings(), args.seeds());
+    let gated = args.gates || args.docs.is_some();
+    let mut wanted = args.wanted();
+    if gated {
+        wanted.push((gates::settings(), gates::POLICIES.to_vec()));
+    }
+    let tasks = play::tasks(&wanted, &seeds);
+    let started = Instant::now();
+    let results = play::all(&tasks, seeds.start);
+    eprintln!("{} runs in {:.1} s", tasks.len(), started.elapsed().as_secs_f64());
+    if !settings.is_empty() {
+        print!("{}", table::plain(&results, &settings));
+    }
+    fs::create_dir_all(&args.output)?;
+    write_lines(&args.output.join("runs.jsonl"), &tasks, &results)?;
+    plots::all(&results, &settings, &args.output)?;
+    let judged = if gated { gates::all(&results) } else { Vec::new() };
+    if gated {
+        print!("{}", gates::plain(&judged));
+    }
+    if let Some(folder) = &args.docs {
+        let compared = losses::all(&results, &settings);
+        let command = command();
+        let (settings, judged) = (&settings, &judged);
+        docs::Page { command, seeds, settings, results: &results, judged, compared: &compared }
+            .write(folder)?;
+    }
+    Ok(judged.iter().all(|gate| gate.passed))
+}
+
+/// One line for each run, in the order in which they were asked for.
+fn write_lines(path: &Path, tasks: &[Task], results: &Results) -> Result<(), Box<dyn Error>> {
+    let mut file = BufWriter::new(File::create(path)?);
+    let mut told = std::collections::HashSet::new();
+    for task in tasks.iter().filter(|task| told.insert((&task.setting, task.policy))) {
+        for played in results.of(&task.setting, task.policy) {
+            serde_json::to_writer(&mut file, played)?;
+            file.write_all(b"\n")?;
+        }
+    }
+    Ok(file.flush()?)
+}
+
+/// The line that does this again. Where it writes to is the reader's own affair.
+fn command() -> String {
+    let mut line = "cargo run --release --features lab --example simulate --".to_owned();
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        let is_folder = |name| arg == name || arg.split_once('=').is_some_and(|(left, _)| left == name);
+        if is_folder("--docs") || is_folder("--output") {
+            if !arg.contains('=') {
+                args.next();
+            }
+            continue;
+        }
+        line.push(' ');
+        line.push_str(&arg);
+    }
+    line + " --docs docs"
 }

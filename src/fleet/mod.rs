@@ -405,6 +405,13 @@ impl Fleet {
         &mut self.pool.events
     }
 
+    /// Pairs that rest now.
+    #[cfg(feature = "lab")]
+    pub(crate) fn resting(&self, now: Time) -> impl Iterator<Item = (exit::ExitId, &Origin)> {
+        let rests = self.pool.pair_facts(now).filter(|pair| !pair.cooling.is_zero());
+        rests.map(|pair| (pair.exit, pair.origin))
+    }
+
     pub(crate) fn snapshot(&self, now: Time) -> Snapshot {
         let mut snapshot = Snapshot::of(&self.pool, now);
         snapshot.in_flight = u32::try_from(self.out).unwrap_or(u32::MAX);

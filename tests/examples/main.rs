@@ -9,3 +9,4 @@ mod outbound;
 mod prices_and_crawl;
 mod program;
 mod quickstart;
+mod simulate;

@@ -20,8 +20,25 @@ pub(super) struct Job {
 pub(super) enum Load {
     /// So many workers, each with one job at a time; they start 4 ms apart.
     Closed { workers: u32 },
-    /// So many jobs a second at each origin, by chance, for so many seconds.
-    Open { per_second: [f64; 2], seconds: f64 },
+    /// So many jobs a second at each origin, by chance, for so many seconds; for a while there may be more.
+    Open { per_second: [f64; 2], seconds: f64, surge: Option<Surge> },
+}
+
+/// As many times more jobs, from then to then, in seconds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Surge {
+    pub(super) from: f64,
+    pub(super) to: f64,
+    pub(super) factor: f64,
+}
+
+impl Surge {
+    /// When so much time would have passed, were there no more jobs in the surge: they come as much closer together.
+    pub(super) fn at(self, steady: f64) -> f64 {
+        let length = (self.to - self.from) * self.factor;
+        let within = (steady - self.from).clamp(0.0, length);
+        steady - within + within / self.factor
+    }
 }
 
 /// How jobs are spread over origins.

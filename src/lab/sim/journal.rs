@@ -1,7 +1,12 @@
 //! The log of decisions: what was decided when, for whom. Its hash tells whether two runs decided alike.
 
+use super::contender::Next;
+use super::job::Job;
+use crate::outcome::Evidence;
 use crate::request::Time;
 use sha2::{Digest, Sha256};
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// One decision.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,21 +46,60 @@ impl Entry {
     }
 }
 
+impl From<Next> for What {
+    fn from(next: Next) -> Self {
+        match next {
+            Next::Send(exit) => Self::Send(exit),
+            Next::Wait(_) => Self::Wait,
+            Next::Park(at) => Self::Park(at),
+            Next::Done => Self::Done,
+            Next::GiveUp(_) => Self::GiveUp,
+        }
+    }
+}
+
+/// What a policy is asked.
+#[cfg_attr(not(test), expect(dead_code, reason = "a test replays it"))]
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Heard {
+    Begins,
+    Resumes,
+    Answer(u32, Evidence),
+}
+
+/// All that decisions hang on: they are the same without a world, if they are asked for the same.
+#[cfg_attr(not(test), expect(dead_code, reason = "a test replays it"))]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Input {
+    pub(super) at: Time,
+    pub(super) job: Job,
+    pub(super) heard: Heard,
+}
+
 #[derive(Default)]
 pub(super) struct Journal {
     hash: Sha256,
     entries: u64,
-    /// All of them, if they are wanted.
-    pub(super) kept: Option<Vec<Entry>>,
+    /// All inputs, if somebody wants them.
+    heard: Option<Rc<RefCell<Vec<Input>>>>,
 }
 
 impl Journal {
     pub(super) fn note(&mut self, entry: Entry) {
         self.hash.update(entry.bytes());
         self.entries += 1;
-        if let Some(kept) = &mut self.kept {
-            kept.push(entry);
+    }
+
+    pub(super) fn hear(&self, at: Time, job: Job, heard: Heard) {
+        if let Some(inputs) = &self.heard {
+            inputs.borrow_mut().push(Input { at, job, heard });
         }
+    }
+
+    /// Keeps what is heard from now on.
+    #[cfg(test)]
+    pub(super) fn overhear(&mut self) -> Rc<RefCell<Vec<Input>>> {
+        Rc::clone(self.heard.get_or_insert_default())
     }
 
     pub(super) const fn entries(&self) -> u64 {

@@ -20,15 +20,12 @@ pub(super) enum For {
     Arrival,
     /// By origin and exit.
     Shock,
-    /// By gateway and its CONNECTs.
-    Gateway,
-    Stray,
+    /// By exit and its uses.
+    Stray = 0x5b,
     /// By job and attempt.
     Detection,
-    /// By exit and its uses.
-    Loss,
     /// A policy's own, by stream and counter.
-    Policy,
+    Policy = 0x5e,
 }
 
 #[derive(Clone, Copy, Debug)]

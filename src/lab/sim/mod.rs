@@ -7,7 +7,7 @@
 //! ```
 //! use tower_egress::lab::sim::{Policy, Scenario, run};
 //!
-//! let world = Scenario::named("T").expect("each exit may ask twice in a second").jobs(1_500);
+//! let world = Scenario::named("T").expect("each exit may ask once in two seconds").jobs(1_500);
 //! let (ours, naive) = (run(&world, Policy::Ours, 7), run(&world, Policy::Naive, 7));
 //! assert_eq!(ours.failed, 0);
 //! assert!(ours.attempts < naive.attempts && ours.bans < naive.bans);
@@ -18,6 +18,8 @@
 //! what it is for ([`luck`](self)): a policy that asks once more shifts nobody else's luck, so that two policies can be compared
 //! run by run.
 
+mod bound;
+mod compare;
 mod contender;
 mod job;
 mod journal;
@@ -32,6 +34,8 @@ mod scenario;
 mod tests;
 mod world;
 
+pub use bound::Bound;
+pub use compare::{Interval, Paired, holm, interval, paired};
 pub use metrics::Run;
 pub use part::Part;
 pub use policy::Policy;

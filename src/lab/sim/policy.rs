@@ -1,8 +1,8 @@
 //! Whose rules do the work.
 
 use super::contender::{
-    ArticleA, ArticleB, Aws, Contender, Crawlee, Envoy, Naive, Ours, Parts, ReqwestRetry, ReqwestRotate,
-    Scrapy, Stygian, Tower, Version,
+    ArticleA, ArticleB, Aws, Contender, Crawlee, Endless, Envoy, Naive, Oracle, Ours, Parts, ReqwestRetry,
+    ReqwestRotate, Scrapy, Stygian, Tower, Version,
 };
 use super::luck::Luck;
 use super::part::Part;
@@ -78,6 +78,10 @@ pub enum Policy {
     ArticleB,
     /// The same repaired: the pair does, and heat is smoothed.
     ArticleBRepaired,
+    /// Each attempt through an address that nobody has used: a line of reference. No limit of an address binds it.
+    Endless,
+    /// Sees the world as it is, but not what will be: a line of reference.
+    Oracle,
 }
 
 impl Policy {
@@ -117,6 +121,9 @@ impl Policy {
         Self::ArticleAWindowedRepaired,
     ];
 
+    /// What no design can be: lines to compare them with.
+    pub const REFERENCE: &'static [Self] = &[Self::Endless, Self::Oracle];
+
     /// Every one, those without a part included.
     pub fn every() -> impl Iterator<Item = Self> {
         let parts = Part::ALL.iter().map(|part| Self::Without(*part));
@@ -126,7 +133,19 @@ impl Policy {
     /// The one of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        Self::every().find(|policy| policy.name() == name)
+        Self::every().chain(Self::REFERENCE.iter().copied()).find(|policy| policy.name() == name)
+    }
+
+    /// Whether it is a line to compare designs with, and none that anybody would choose.
+    #[must_use]
+    pub fn is_reference(self) -> bool {
+        Self::REFERENCE.contains(&self) || self == Self::NoRetry
+    }
+
+    /// Whether it is this crate's.
+    #[must_use]
+    pub const fn is_ours(self) -> bool {
+        matches!(self, Self::Ours | Self::OursArticle | Self::OursNegotiated | Self::Without(_))
     }
 
     /// Its name in tables.
@@ -162,6 +181,8 @@ impl Policy {
             Self::ArticleAWindowedRepaired => "article-a-windowed-repaired",
             Self::ArticleB => "article-b",
             Self::ArticleBRepaired => "article-b-repaired",
+            Self::Endless => "endless",
+            Self::Oracle => "oracle",
         }
     }
 
@@ -210,6 +231,8 @@ impl Policy {
             Self::ArticleAWindowedRepaired => Box::new(ArticleA::looped(world, luck, (true, true))),
             Self::ArticleB => Box::new(ArticleB::looped(world, luck, false)),
             Self::ArticleBRepaired => Box::new(ArticleB::looped(world, luck, true)),
+            Self::Endless => Box::new(Endless::new(scenario.exits)),
+            Self::Oracle => Box::new(Oracle::new(scenario)),
             // The last one; what is the fleet's own went above.
             _ => Box::new(Naive::looped(world, luck, 8)),
         }

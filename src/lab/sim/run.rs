@@ -1,8 +1,8 @@
 //! The engine: takes what happens next, and asks the policy what to do about it.
 
-use super::contender::{Contender, Next, Why};
+use super::contender::{Contender, Endless, Next, Why};
 use super::job::{Job, Load};
-use super::journal::{Entry, Journal, What};
+use super::journal::{Entry, Heard, Journal};
 use super::luck::{For, Luck};
 use super::metrics::{Metrics, Run};
 use super::policy::Policy;
@@ -13,13 +13,31 @@ use crate::request::Time;
 use std::collections::VecDeque;
 use std::time::Duration;
 
+/// The same, and all that the policy heard.
+#[cfg(test)]
+pub(super) fn overheard(scenario: &Scenario, policy: Policy, seed: u64) -> (Run, Vec<super::journal::Input>) {
+    let contender = policy.contender(scenario, seed);
+    let mut engine = Engine::new(scenario, policy.name(), seed, contender);
+    let heard = engine.journal.overhear();
+    let run = engine.play();
+    let heard = heard.borrow().clone();
+    (run, heard)
+}
+
 /// Plays one scenario by one policy's rules. The same three give the same [`Run`], its log included.
 #[must_use]
 pub fn run(scenario: &Scenario, policy: Policy, seed: u64) -> Run {
     let contender = policy.contender(scenario, seed);
-    Engine::new(scenario, policy.name(), seed, contender).play()
+    let mut engine = Engine::new(scenario, policy.name(), seed, contender);
+    if policy == Policy::Endless {
+        let exits = Endless::exits(engine.jobs.len(), scenario.origins.len());
+        engine.world = World::of(scenario, exits, engine.luck);
+        engine.contender = Box::new(Endless::new(exits));
+    }
+    engine.play()
 }
 
+#[derive(Clone, Copy)]
 enum Event {
     /// A worker is free.
     Worker,
@@ -40,6 +58,9 @@ enum Event {
 struct Known {
     job: Job,
     began: Option<Time>,
+    /// Since when no attempt of it is under way, and for how long that was so before.
+    idle: Option<Time>,
+    waited: Duration,
     sent: u32,
     step: u32,
     waits: bool,
@@ -87,7 +108,15 @@ impl<'a> Engine<'a> {
     }
 
     fn plan_load(&mut self) {
-        let known = |job| Known { job, began: None, sent: 0, step: 0, waits: false };
+        let known = |job| Known {
+            job,
+            began: None,
+            idle: None,
+            waited: Duration::ZERO,
+            sent: 0,
+            step: 0,
+            waits: false,
+        };
         match self.scenario.load {
             Load::Closed { workers } => {
                 let new = |id| known(Job::new(self.luck, id, self.scenario.spread, self.scenario.poison));
@@ -96,12 +125,14 @@ impl<'a> Engine<'a> {
                     self.queue.plan(Time::ZERO + Duration::from_millis(4) * worker, Event::Worker);
                 }
             }
-            Load::Open { per_second, seconds } => {
+            Load::Open { per_second, seconds, surge } => {
                 let mut come = Vec::new();
                 for (origin, rate) in (0..).zip(per_second) {
-                    let mut at = 0.0;
+                    let mut steady = 0.0;
                     for k in 0_u64.. {
-                        at -= libm::log(1.0 - self.luck.unit(For::Arrival, &[u64::from(origin), k])) / rate;
+                        steady -=
+                            libm::log(1.0 - self.luck.unit(For::Arrival, &[u64::from(origin), k])) / rate;
+                        let at = surge.map_or(steady, |surge| surge.at(steady));
                         if at >= seconds {
                             break;
                         }
@@ -119,30 +150,36 @@ impl<'a> Engine<'a> {
 
     fn play(mut self) -> Run {
         let horizon = Time::ZERO + self.scenario.horizon;
+        let mut end = Time::ZERO;
         while let Some((now, event)) = self.queue.next() {
             if now > horizon || self.over == self.jobs.len() {
                 break;
             }
+            end = now;
             self.step(now, event);
         }
-        let mut run = self.metrics.end(&self.world);
+        let mut run = self.metrics.end(end, &self.world, &*self.contender);
         (run.decisions, run.log) = (self.journal.entries(), self.journal.digest());
         run
     }
 
     #[allow(clippy::needless_pass_by_value, reason = "an event is used up")]
     fn step(&mut self, now: Time, event: Event) {
+        self.world.turn(now);
+        self.metrics.look(now, &self.world, &*self.contender);
         match event {
             Event::Worker => self.take_up(now),
             Event::Comes(job) => self.begin(now, job),
             Event::Arrives(attempt) => {
-                self.metrics.arrived(now);
                 let (at, answer) = self.world.arrive(now, &attempt);
+                self.metrics.arrived(now, &attempt, answer.truth);
                 self.metrics.bans(now, &self.world);
                 self.queue.plan(at, Event::Answered(attempt, answer));
             }
             Event::Answered(attempt, answer) => {
                 self.metrics.answered(&attempt, &answer);
+                self.jobs[attempt.job.id as usize].idle = Some(now);
+                self.journal.hear(now, attempt.job, Heard::Answer(attempt.exit, answer.evidence));
                 let next =
                     self.contender.answered(now, &attempt.job, attempt.exit, &answer.evidence, &self.world);
                 self.go_on(now, attempt.job.id, next, answer.truth);
@@ -151,12 +188,17 @@ impl<'a> Engine<'a> {
                 let known = &self.jobs[job as usize];
                 if known.step == step && known.waits {
                     let job = known.job;
+                    self.journal.hear(now, job, Heard::Resumes);
                     let next = self.contender.resume(now, &job, &self.world);
                     self.go_on(now, job.id, next, Truth::Unreached);
                 }
             }
             Event::Due(job) => {
-                self.due.push_back(job);
+                if let Load::Open { .. } = self.scenario.load {
+                    self.begin(now, job);
+                } else {
+                    self.due.push_back(job);
+                }
                 if self.idle > 0 {
                     self.idle -= 1;
                     self.take_up(now);
@@ -187,9 +229,10 @@ impl<'a> Engine<'a> {
         let known = &mut self.jobs[job as usize];
         let job = known.job;
         if known.began.is_none() {
-            known.began = Some(now);
+            (known.began, known.idle) = (Some(now), Some(now));
             self.metrics.came(&job);
         }
+        self.journal.hear(now, job, Heard::Begins);
         let next = self.contender.begin(now, &job, &self.world);
         self.go_on(now, job.id, next, Truth::Unreached);
     }
@@ -199,40 +242,36 @@ impl<'a> Engine<'a> {
         known.step += 1;
         known.waits = matches!(next, Next::Wait(_));
         let (job, step, began) = (known.job, known.step, known.began.unwrap_or(now));
-        let mut note = |what| self.journal.note(Entry { at: now, job: id, what });
+        self.journal.note(Entry { at: now, job: id, what: next.into() });
         match next {
             Next::Send(exit) => {
-                note(What::Send(exit));
                 let number = known.sent;
                 known.sent += 1;
+                known.waited += now.since(known.idle.take().unwrap_or(now));
                 self.metrics.sent(now, &job);
                 let nth = self.world.use_exit(exit);
-                let attempt = Attempt { job, number, exit, nth, sent: now };
+                let attempt = Attempt { job, number, exit, nth };
                 match self.world.send(now, &attempt) {
                     Leg::Arrives(at) => self.queue.plan(at, Event::Arrives(attempt)),
                     Leg::Answered(at, answer) => self.queue.plan(at, Event::Answered(attempt, answer)),
                 }
             }
             Next::Wait(until) => {
-                note(What::Wait);
                 if until < Time::MAX {
                     self.queue.plan(until, Event::Wakes { job: id, step });
                 }
             }
             Next::Park(until) => {
-                note(What::Park(until));
                 self.metrics.run.parked += 1;
                 self.queue.plan(until, Event::Due(id));
                 self.free(now);
             }
             Next::Done => {
-                note(What::Done);
                 self.over += 1;
-                self.metrics.done(now, began, &job, truth);
+                self.metrics.done(now, began, known.waited, &job, truth);
                 self.free(now);
             }
             Next::GiveUp(why) => {
-                note(What::GiveUp);
                 self.over += 1;
                 self.metrics.gave_up(now, &job, why == Why::Request);
                 self.free(now);

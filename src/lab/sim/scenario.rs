@@ -1,8 +1,8 @@
 //! What is played: the sites, the exits, the work.
 
-use super::job::{Load, Spread};
+use super::job::{Load, Spread, Surge};
 use super::world::{
-    Ban, Blocks, Bucket, ExitRules, Hint, Latency, Limit, Rules, SUBNET, Shock, Soft, Violations,
+    Ban, Blocks, Bucket, ExitRules, Hint, Latency, Limit, Login, Rules, SUBNET, Shock, Soft, Violations,
 };
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -19,6 +19,7 @@ pub struct Scenario {
     pub(super) origins: Vec<Rules>,
     pub(super) latency: Latency,
     pub(super) exit: fn(u32) -> ExitRules,
+    pub(super) login: Login,
     /// Open load: how long a job may take before it is lost. `None`: what cannot be done in time is done later.
     pub(super) patience: Option<Duration>,
     /// How often each design sends a job at most, instead of its own number.
@@ -32,7 +33,7 @@ const fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// Each exit may ask twice in a second four times; a ban is a minute, and longer each time.
+/// Each exit may ask once in two seconds, five times at once; a ban is a minute, and longer each time.
 fn t() -> Rules {
     let ban = Ban { first: secs(60), factor: 2.0, longest: secs(60 * 64) };
     let violations = Violations { count: 5, within: secs(60), ban, while_banned: true, subnet: None };
@@ -56,19 +57,54 @@ fn with_ban(change: impl FnOnce(&mut Violations)) -> Rules {
 }
 
 impl Scenario {
-    /// Names of the worlds with one site and a closed load: T limits each exit (T2 without a hint, T3 by windows), S bans 40 %
+    /// Names of the worlds with a closed load, at one site but for the last: T limits each exit (T2 without a hint, T3 by windows), S bans 40 %
     /// of them at once on top, Esc bans longer and longer, Sub whole subnets, Soft with pages instead of statuses; G limits the
     /// fleet; H has bad exits, P poisonous requests, U a bad time, A blocks whoever asks too fast, L slow exits; Noise blocks
-    /// 2 % whatever one does; Mix is T with bad exits and poison.
+    /// 2 % whatever one does; Mix is T with bad exits and poison; Many are 50 sites like T, the k-th with
+    /// 1 / k of the first one's jobs.
     pub const NAMES: &'static [&'static str] =
-        &["T", "T2", "T3", "S", "Esc", "Sub", "Soft", "G", "H", "P", "U", "A", "L", "Noise", "Mix"];
+        &["T", "T2", "T3", "S", "Esc", "Sub", "Soft", "G", "H", "P", "U", "A", "L", "Noise", "Mix", "Many"];
+
+    /// The worlds that are played where not all are.
+    pub const CORE: [&'static str; 12] =
+        ["T", "T3", "S", "Esc", "Sub", "Soft", "G", "H", "P", "U", "L", "Noise"];
+
+    /// Worlds of Noise in which all exits are sessions of one gateway with one login: Login, where it is refused from 60 s on;
+    /// Stray5 and Stray10, where 5 and 10 % of the attempts are, though it is right.
+    pub const LOGINS: [&'static str; 3] = ["Login", "Stray5", "Stray10"];
+
+    fn login(name: &str) -> Option<Self> {
+        let name = Self::LOGINS.into_iter().find(|known| *known == name)?;
+        let (dies, stray) = match name {
+            "Login" => (Some(secs(60)), 0.0),
+            "Stray5" => (None, 0.05),
+            _ => (None, 0.1),
+        };
+        let login = Login { is_shared: true, dies, stray };
+        // Nobody revives a login: what waits for it waits in vain.
+        let horizon = secs(if dies.is_some() { 180 } else { 40_000 });
+        Some(Self { login, origins: vec![by_chance(0.02)], horizon, ..Self::plain(name) })
+    }
+
+    /// Any world by its name: one of [`NAMES`](Self::NAMES), one of them with `-surge`, S1, S2, S3, or one of
+    /// [`LOGINS`](Self::LOGINS).
+    #[must_use]
+    pub fn find(name: &str) -> Option<Self> {
+        match name.strip_suffix("-surge") {
+            Some(calm) => Some(Self::named(calm)?.surge()),
+            None => Self::named(name).or_else(|| Self::open(name)).or_else(|| Self::login(name)),
+        }
+    }
 
     /// A world by its name: 200 exits, 256 workers, 20,000 jobs.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let name = Self::NAMES.iter().find(|known| **known == name)?;
         let mut scenario = Self::plain(name);
-        scenario.origins = vec![scenario.rules()];
+        if *name == "Many" {
+            scenario.spread = Spread::Zipf(50);
+        }
+        scenario.origins = vec![scenario.rules(); scenario.spread.origins() as usize];
         match *name {
             "S" => scenario.trigger = Some((secs(60), secs(360))),
             "U" => scenario.trigger = Some((secs(60), secs(240))),
@@ -94,6 +130,7 @@ impl Scenario {
             origins: Vec::new(),
             latency: Latency::LogNormal { median: 0.8, sigma: 0.5 },
             exit: |_| ExitRules::GOOD,
+            login: Login::EACH,
             patience: None,
             sends: None,
             trigger: None,
@@ -150,17 +187,17 @@ impl Scenario {
             ..Rules::FREE
         };
         let mut origins = vec![site(6.0), site(30.0)];
-        if name == "S3" {
-            origins[0].down = Some((secs(600), secs(780)));
-        }
+        let trigger = (name == "S3").then_some((secs(600), secs(780)));
+        origins[0].down = trigger;
         Some(Self {
             exits: 50,
             jobs: 0,
-            load: Load::Open { per_second: [12.0, 3.0], seconds: 1_800.0 },
+            load: Load::Open { per_second: [12.0, 3.0], seconds: 1_800.0, surge: None },
             origins,
             latency: Latency::Instant { failure: Duration::from_millis(200), dead: secs(5) },
             exit: |at| ExitRules { dead_from: (at < 5).then_some(Duration::ZERO), ..ExitRules::GOOD },
             patience: Some(secs(300)),
+            trigger,
             ..Self::plain(name)
         })
     }
@@ -172,10 +209,42 @@ impl Scenario {
         self
     }
 
-    /// Sets how many exits there are, at least 1, and how many workers.
+    /// Sets how many exits there are, at least 1, and how many workers; an open load stays as it is, in proportion to the
+    /// exits.
     #[must_use]
     pub fn pool(mut self, exits: u32, workers: u32) -> Self {
-        (self.exits, self.load) = (exits.max(1), Load::Closed { workers });
+        let before = std::mem::replace(&mut self.exits, exits.max(1));
+        self.load = match self.load {
+            Load::Closed { .. } => Load::Closed { workers },
+            Load::Open { per_second, seconds, surge } => {
+                let more = f64::from(self.exits) / f64::from(before);
+                Load::Open { per_second: per_second.map(|rate| rate * more), seconds, surge }
+            }
+        };
+        self
+    }
+
+    /// The same site under an open load of half of what it lets through, and four times that from 60 to 120 s: an overload
+    /// that ends, after which all should be as before. Where the site has a bad time of its own, the load is steady.
+    ///
+    /// A closed load would not do: its workers ask for more than the site admits from the beginning, and there is no calm to
+    /// compare with.
+    #[must_use]
+    pub fn surge(mut self) -> Self {
+        let calm = self.trigger.is_some();
+        let surge = Surge { from: 60.0, to: 120.0, factor: 4.0 };
+        let over = *self.trigger.get_or_insert((secs(60), secs(120)));
+        let per_exit = self.origins.iter().map(Rules::per_exit).fold(1.0, f64::min);
+        let per_second = [per_exit * f64::from(self.exits) / 2.0, 0.0];
+        let seconds = (over.1 + super::metrics::CALM + secs(180)).as_secs_f64();
+        self.load = Load::Open { per_second, seconds, surge: (!calm).then_some(surge) };
+        self.name = match self.name {
+            "T" => "T-surge",
+            "S" => "S-surge",
+            "Esc" => "Esc-surge",
+            "Sub" => "Sub-surge",
+            _ => "surge",
+        };
         self
     }
 

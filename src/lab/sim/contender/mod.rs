@@ -4,9 +4,11 @@ mod article_a;
 mod article_b;
 mod aws;
 mod crawlee;
+mod endless;
 mod envoy;
 mod looped;
 mod naive;
+mod oracle;
 mod ours;
 mod reqwest_retry;
 mod reqwest_rotate;
@@ -18,8 +20,10 @@ pub(super) use article_a::ArticleA;
 pub(super) use article_b::ArticleB;
 pub(super) use aws::Aws;
 pub(super) use crawlee::{Crawlee, Version};
+pub(super) use endless::Endless;
 pub(super) use envoy::Envoy;
 pub(super) use naive::Naive;
+pub(super) use oracle::Oracle;
 pub(super) use ours::{Ours, Parts};
 pub(super) use reqwest_retry::ReqwestRetry;
 pub(super) use reqwest_rotate::ReqwestRotate;
@@ -74,8 +78,13 @@ pub(super) trait Contender {
         None
     }
 
-    /// What it would tell an operator, in short sentences.
-    fn said(&mut self) -> Vec<String> {
+    /// The pairs of origin and exit that it lets rest now, if it tells.
+    fn resting(&self, _: Time) -> Vec<(u32, u32)> {
         Vec::new()
+    }
+
+    /// Retries per second that its rules admit at so many successes per second, if they say.
+    fn retries_a_second(&self, _: f64) -> Option<f64> {
+        None
     }
 }

@@ -2,11 +2,9 @@
 
 use super::{Contender, Next, Why};
 use crate::draw::mix;
-use crate::exit::{ExitId, ExitList, Pool};
-use crate::fleet::{
-    Bounds, Event, Fleet, FleetConfig, Grant, Member, Refusal, Release, RetryAsk, Ticket, Turn,
-};
-use crate::knobs::Knobs;
+use crate::exit::{ExitId, ExitList, Gateway, Pool};
+use crate::fleet::{Bounds, Fleet, FleetConfig, Grant, Member, Refusal, Release, RetryAsk, Ticket, Turn};
+use crate::knobs::{Knobs, Lane};
 use crate::lab::sim::job::Job;
 use crate::lab::sim::scenario::Scenario;
 use crate::lab::sim::world::World;
@@ -14,6 +12,7 @@ use crate::outcome::Evidence;
 use crate::request::{LeaseRequest, Origin, Time, Trail};
 use crate::verdict::{RetryRules, Verdict, Why as Stop};
 use std::collections::{HashMap, VecDeque};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +30,8 @@ pub(in crate::lab::sim) struct Ours {
     fleet: Fleet,
     /// Which exit of the world a lease's is.
     exits: HashMap<ExitId, u32>,
+    /// How many exits the world has.
+    count: u32,
     origins: Vec<Origin>,
     jobs: HashMap<u32, Held>,
     /// Whose ticket it is.
@@ -40,6 +41,7 @@ pub(in crate::lab::sim) struct Ours {
     sent: HashMap<u32, u32>,
     /// Of the whole job, for jobs that are put aside and taken up again.
     patience: Option<Duration>,
+    lane: Option<(Lane, f64)>,
 }
 
 struct Held {
@@ -51,10 +53,10 @@ struct Held {
 
 impl Ours {
     pub(in crate::lab::sim) fn new(scenario: &Scenario, seed: u64, parts: Parts) -> Self {
-        let list = ExitList::parse(&scenario.list()).expect("the list is our own");
-        let exits = (0..).zip(list.clone()).map(|(at, exit)| (exit.id(), at)).collect();
+        let (pool, exits) = pool(scenario);
+        let lane = parts.knobs.lane.map(|lane| (lane, parts.rules.share()));
         let config = FleetConfig {
-            pools: vec![Pool::new("default", list)],
+            pools: vec![pool],
             sites: Arc::default(),
             member: Member { index: 0, of: 1 },
             rules: parts.rules,
@@ -67,12 +69,14 @@ impl Ours {
         Self {
             fleet: Fleet::new(config),
             exits,
+            count: scenario.exits,
             origins,
             jobs: HashMap::new(),
             waiting: HashMap::new(),
             called: VecDeque::new(),
             sent: HashMap::new(),
             patience: scenario.patience,
+            lane,
         }
     }
 
@@ -101,7 +105,9 @@ impl Ours {
         let Some(held) = self.jobs.get_mut(&job) else { return Next::GiveUp(Why::Fatal) };
         match turn {
             Turn::Granted(grant) => {
-                let exit = self.exits.get(&grant.receipt.exit).copied().unwrap_or_default();
+                // A session is seen first when it is leased.
+                let next = self.exits.len() as u32 % self.count;
+                let exit = *self.exits.entry(grant.receipt.exit).or_insert(next);
                 held.grant = Some(grant);
                 if let Some(ticket) = held.ticket.take() {
                     self.waiting.remove(&ticket);
@@ -179,6 +185,20 @@ impl Ours {
     }
 }
 
+/// The exits as a list, or as sessions of the one gateway whose login they share; and which of the world's each is.
+fn pool(scenario: &Scenario) -> (Pool, HashMap<ExitId, u32>) {
+    if scenario.login.is_shared {
+        let gateway = Gateway::parse("http://user-{session}:secret@gateway.test:7000");
+        let gateway = gateway
+            .expect("the template is our own")
+            .sessions(NonZeroU32::new(scenario.exits).unwrap_or(NonZeroU32::MIN));
+        return (Pool::new("default", gateway), HashMap::new());
+    }
+    let list = ExitList::parse(&scenario.list()).expect("the list is our own");
+    let exits = (0..).zip(list.clone()).map(|(at, exit)| (exit.id(), at)).collect();
+    (Pool::new("default", list), exits)
+}
+
 fn retry_at(refusal: &Refusal) -> Option<Time> {
     refusal.facts().1
 }
@@ -235,13 +255,15 @@ impl Contender for Ours {
         self.called.pop_front()
     }
 
-    fn said(&mut self) -> Vec<String> {
-        let told = |event: &Event| !matches!(event, Event::Lease { .. } | Event::Report { .. });
-        let events = self.fleet.events().take();
-        events
-            .into_iter()
-            .filter(|(_, event)| told(event))
-            .map(|(at, event)| format!("{at:?} {event:?}"))
-            .collect()
+    fn resting(&self, now: Time) -> Vec<(u32, u32)> {
+        let at = |(exit, origin): (ExitId, &Origin)| {
+            let origin = self.origins.iter().position(|known| known == origin)?;
+            Some((u32::try_from(origin).ok()?, *self.exits.get(&exit)?))
+        };
+        self.fleet.resting(now).filter_map(at).collect()
+    }
+
+    fn retries_a_second(&self, successes: f64) -> Option<f64> {
+        self.lane.map(|(lane, share)| lane.floor.max(share * successes))
     }
 }

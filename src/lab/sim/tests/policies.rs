@@ -14,7 +14,7 @@ fn small(name: &str) -> Scenario {
 /// S3 in two minutes: what comes is over before the horizon in any case.
 fn open() -> Scenario {
     let mut world = Scenario::open("S3").unwrap();
-    world.load = Load::Open { per_second: [12.0, 3.0], seconds: 120.0 };
+    world.load = Load::Open { per_second: [12.0, 3.0], seconds: 120.0, surge: None };
     world.origins[0].down = Some((Duration::from_secs(30), Duration::from_secs(60)));
     world
 }

@@ -22,6 +22,11 @@ impl Bucket {
         Level { tokens: self.burst, at: Time::ZERO }
     }
 
+    /// How many it gives in so many seconds.
+    pub(in crate::lab::sim) fn admits(self, seconds: f64) -> f64 {
+        self.burst + self.per_second * seconds
+    }
+
     /// Tokens that there are now.
     pub(super) fn tokens(self, level: Level, now: Time) -> f64 {
         (level.tokens + now.since(level.at).as_secs_f64() * self.per_second).min(self.burst)

@@ -40,6 +40,24 @@ impl Latency {
     }
 }
 
+/// The one login of all exits, if they are sessions of one gateway.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(in crate::lab::sim) struct Login {
+    /// All exits ride on it.
+    pub(in crate::lab::sim) is_shared: bool,
+    /// It is refused from then on.
+    pub(in crate::lab::sim) dies: Option<Duration>,
+    /// Attempts for which it is refused though it is right.
+    pub(in crate::lab::sim) stray: f64,
+}
+
+impl Login {
+    pub(in crate::lab::sim) const EACH: Self = Self { is_shared: false, dies: None, stray: 0.0 };
+
+    /// How long a refusal takes.
+    pub(super) const REFUSES: Duration = Duration::from_millis(200);
+}
+
 /// What an exit is like.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(in crate::lab::sim) struct ExitRules {

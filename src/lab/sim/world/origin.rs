@@ -101,6 +101,15 @@ impl Rules {
         down: None,
         soft: None,
     };
+
+    /// How many attempts a second an exit is let through with, in the long run.
+    pub(in crate::lab::sim) fn per_exit(&self) -> f64 {
+        match &self.limit {
+            Some(Limit::Bucket(bucket)) => bucket.per_second,
+            Some(Limit::Window(most, window)) => f64::from(*most) / window.as_secs_f64(),
+            Some(Limit::Tiers(_)) | None => f64::INFINITY,
+        }
+    }
 }
 
 /// What a site knows of an address.
@@ -121,6 +130,8 @@ pub(in crate::lab::sim) struct Tally {
     pub(in crate::lab::sim) bans: u64,
     pub(in crate::lab::sim) while_banned: u64,
     pub(in crate::lab::sim) refused_down: u64,
+    /// Of all exits: for how long they are banned, by the bans so far.
+    burned: Duration,
 }
 
 pub(in crate::lab::sim) struct Origin {
@@ -148,7 +159,6 @@ impl Origin {
         luck: Luck,
         address: u64,
     ) -> (Truth, Option<Duration>) {
-        self.shock(now, attempt.job.origin, luck);
         let rate = self.rate(now);
         let at = attempt.exit as usize;
         if self.known[at].address != address {
@@ -202,11 +212,16 @@ impl Origin {
         if attempt.job.poison {
             return (blocks.poison, Truth::Poisoned);
         }
+        let above = blocks.above.map(|most| ((rate - most) / most).clamp(0.0, 0.9));
+        (above.unwrap_or_else(|| self.share(now, attempt.exit)), Truth::Blocked)
+    }
+
+    /// How often the exit is blocked by chance, whatever the rate is.
+    pub(in crate::lab::sim) fn share(&self, now: Time, exit: u32) -> f64 {
+        let blocks = &self.rules.blocks;
         let since = now.since(Time::ZERO);
         let phase = blocks.phase.filter(|(from, to, _)| *from <= since && since < *to).map(|phase| phase.2);
-        let fifth = blocks.fifth.filter(|_| attempt.exit % 5 == 0);
-        let above = blocks.above.map(|most| ((rate - most) / most).clamp(0.0, 0.9));
-        (phase.or(fifth).or(above).unwrap_or(blocks.share), Truth::Blocked)
+        phase.or_else(|| blocks.fifth.filter(|_| exit % 5 == 0)).unwrap_or(blocks.share)
     }
 
     /// A token of the exit's, or how long until there is one.
@@ -269,8 +284,10 @@ impl Origin {
 
     fn ban(&mut self, now: Time, at: usize, ban: Ban) {
         let known = &mut self.known[at];
+        let before = now.max(known.banned_until);
         let length = ban.first.as_secs_f64() * libm::pow(ban.factor, f64::from(known.bans.min(60)));
         known.banned_until = now + Duration::from_secs_f64(length.min(ban.longest.as_secs_f64()));
+        self.tally.burned += known.banned_until.since(before);
         known.bans += 1;
         self.tally.bans += 1;
     }
@@ -290,7 +307,8 @@ impl Origin {
         }
     }
 
-    fn shock(&mut self, now: Time, origin: u32, luck: Luck) {
+    /// The shock, if it is due.
+    pub(super) fn shock(&mut self, now: Time, origin: u32, luck: Luck) {
         let Some(shock) = self.rules.shock.filter(|_| !self.shocked) else { return };
         if now < Time::ZERO + shock.at {
             return;
@@ -298,7 +316,9 @@ impl Origin {
         self.shocked = true;
         for (exit, known) in (0_u64..).zip(&mut self.known) {
             if luck.chance(shock.share, For::Shock, &[origin.into(), exit]) {
-                known.banned_until = known.banned_until.max(Time::ZERO + shock.at + shock.ban);
+                let until = Time::ZERO + shock.at + shock.ban;
+                self.tally.burned += until.since(now.max(known.banned_until));
+                known.banned_until = known.banned_until.max(until);
                 known.bans += 1;
             }
         }
@@ -327,12 +347,35 @@ impl Origin {
         }
     }
 
-    /// The same for the limit of all exits together.
+    /// The same for the limit of all exits together, and for the rate above which everybody is blocked.
     pub(in crate::lab::sim) fn fleet_free_at(&self, now: Time, under_way: u32) -> Time {
+        let calm = self.rules.blocks.above.map_or(now, |most| self.calm_at(now, under_way, most));
         match (self.rules.fleet, self.fleet) {
-            (Some(bucket), Some(level)) => now + bucket.until(level, now, 1.0 + f64::from(under_way)),
-            _ => now,
+            (Some(bucket), Some(level)) => {
+                calm.max(now + bucket.until(level, now, 1.0 + f64::from(under_way)))
+            }
+            _ => calm,
         }
+    }
+
+    /// When one more may be expected to arrive among no more than so many in its second: those of the last half of one, and
+    /// those on their way, which take about the other half.
+    fn calm_at(&self, now: Time, under_way: u32, most: f64) -> Time {
+        let half = Duration::from_millis(500);
+        let recent = self.recent.iter().filter(|at| now.since(**at) < half);
+        let excess = recent.clone().count() as f64 + f64::from(under_way) + 1.0 - most;
+        let leaving = recent.cloned().nth((excess.ceil().max(1.0) as usize).saturating_sub(1));
+        match leaving {
+            _ if excess <= 0.0 => now,
+            Some(at) => at + half,
+            None => now + half / 10,
+        }
+    }
+
+    /// For how many seconds exits were banned until then, all together.
+    pub(in crate::lab::sim) fn burned(&self, end: Time) -> f64 {
+        let still = self.known.iter().map(|known| known.banned_until.since(end).as_secs_f64()).sum::<f64>();
+        (self.tally.burned.as_secs_f64() - still).max(0.0)
     }
 
     /// When it is up again, if it is down.

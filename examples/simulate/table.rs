@@ -1,0 +1,106 @@
+//! The table: a row for each design in each world.
+
+use crate::play::{Played, Results};
+use crate::settings::{self, Setting};
+use std::fmt::Write as _;
+use tower_egress::lab::sim::{Interval, Run, interval};
+
+/// A column: its head, its figure, how many digits it has after the point, and whether its interval is told.
+struct Column(&'static str, fn(&Run) -> Option<f64>, usize, bool);
+
+/// One line for each column.
+const COLUMNS: &[Column] = &[
+    Column("efficiency", |run| Some(run.efficiency()), 3, true),
+    Column("makespan s", |run| Some(run.makespan), 0, true),
+    Column("done", |run| Some(run.done as f64), 0, false),
+    Column("failed", |run| Some(run.failed as f64), 0, false),
+    Column("parked", |run| Some(run.parked as f64), 0, false),
+    Column("p50 s", |run| Some(run.p50), 1, false),
+    Column("p99 s", |run| Some(run.p99), 1, false),
+    Column("wait p99 s", |run| Some(run.wait_p99), 1, false),
+    Column("bans", |run| Some(run.bans as f64), 0, false),
+    Column("exit-s burned", |run| Some(run.exit_seconds_burned), 0, false),
+    Column("banned hits", |run| Some(run.while_banned as f64), 0, false),
+    Column("innocent", |run| run.innocent, 2, false),
+    Column("per MB", |run| Some(run.per_megabyte()), 1, false),
+    Column("peak", |run| (run.peak > 0).then_some(run.peak.into()), 0, false),
+    Column("detect s", |run| run.detect, 0, false),
+    Column("recover s", |run| run.recover, 0, false),
+    Column("meta", |run| (run.metastability > 0.0).then_some(run.metastability), 2, false),
+];
+
+/// A figure of all runs that have it.
+pub(crate) fn figure(runs: &[Played], of: fn(&Run) -> Option<f64>) -> Option<Interval> {
+    let values: Vec<f64> = runs.iter().filter_map(|played| of(&played.run)).collect();
+    (!values.is_empty()).then(|| interval(&values))
+}
+
+/// With its interval, if it is one.
+pub(crate) fn show(interval: Interval, digits: usize) -> String {
+    let Interval { median, low, high, .. } = interval;
+    let plain = |value: f64| format!("{value:.digits$}");
+    if plain(low) == plain(high) {
+        return plain(median);
+    }
+    format!("{} ({}-{})", plain(median), plain(low), plain(high))
+}
+
+fn cell(runs: &[Played], Column(_, of, digits, with_interval): &Column) -> String {
+    match figure(runs, *of) {
+        None => "-".to_owned(),
+        Some(interval) if *with_interval => show(interval, *digits),
+        Some(Interval { median, .. }) => format!("{median:.digits$}"),
+    }
+}
+
+/// World, design and figures of what was played in these settings.
+fn rows(results: &Results, settings: &[Setting]) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for setting in settings {
+        for policy in settings::policies() {
+            let runs = results.of(setting, policy);
+            if !runs.is_empty() {
+                let mut row =
+                    vec![setting.world.clone(), setting.exits.to_string(), policy.name().to_owned()];
+                row.extend(COLUMNS.iter().map(|column| cell(runs, column)));
+                rows.push(row);
+            }
+        }
+    }
+    rows
+}
+
+fn heads() -> Vec<String> {
+    let heads = ["world", "exits", "policy"].into_iter().chain(COLUMNS.iter().map(|column| column.0));
+    heads.map(str::to_owned).collect()
+}
+
+/// For a terminal.
+pub(crate) fn plain(results: &Results, settings: &[Setting]) -> String {
+    let mut rows = rows(results, settings);
+    rows.insert(0, heads());
+    let width = |at: usize| rows.iter().map(|row| row[at].len()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
+    let mut text = String::new();
+    for row in &rows {
+        for (at, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            let _ = if at == 0 || at == 2 {
+                write!(text, "{cell:<width$}  ")
+            } else {
+                write!(text, "{cell:>width$}  ")
+            };
+        }
+        text.truncate(text.trim_end().len());
+        text.push('\n');
+    }
+    text
+}
+
+/// For a page.
+pub(crate) fn markdown(results: &Results, settings: &[Setting]) -> String {
+    let mut text = format!("| {} |\n|{}\n", heads().join(" | "), "---|".repeat(heads().len()));
+    for row in rows(results, settings) {
+        let _ = writeln!(text, "| {} |", row.join(" | "));
+    }
+    text
+}

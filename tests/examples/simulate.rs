@@ -1,0 +1,58 @@
+//! The simulator as a program: what it prints, what it writes.
+
+use crate::program::example;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn simulate(folder: &Path, args: &[&str]) -> Output {
+    let mut program = Command::new(example("simulate"));
+    program.args(args).arg("--output").arg(folder).stdin(Stdio::null()).output().expect("the program runs")
+}
+
+fn folder(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+#[test]
+fn it_prints_a_row_and_writes_a_line_for_each_design_in_each_world_and_no_page() {
+    let out = folder("simulated");
+    let args = ["--worlds", "U,Noise", "--pool", "200", "--policies", "naive,oracle", "--seeds", "2"];
+    let output = simulate(&out, &args);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let table = String::from_utf8(output.stdout).unwrap();
+    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().take(3).collect()).collect();
+    assert_eq!(
+        rows[1..],
+        [
+            ["U", "200", "naive"],
+            ["U", "200", "oracle"],
+            ["Noise", "200", "naive"],
+            ["Noise", "200", "oracle"],
+        ]
+    );
+    let lines = fs::read_to_string(out.join("runs.jsonl")).unwrap();
+    let runs: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(runs.len(), 8);
+    assert!(runs.iter().all(|run| run["jobs"] == 20_000 && run["log"].as_str().unwrap().len() == 64));
+    let picture = fs::read_to_string(out.join("success-U.svg")).unwrap();
+    assert!(picture.contains("naive") && picture.contains("oracle") && picture.contains("polyline"));
+    assert!(!out.join("simulation.md").exists(), "a page is written only if it is asked for");
+}
+
+#[test]
+fn what_is_not_there_is_named_and_nothing_is_played() {
+    for (args, told) in [
+        (["--worlds", "T,Nowhere"], "no world Nowhere"),
+        (["--policies", "nobody"], "no policy nobody"),
+        (["--pool", "7"], "no pool of 7"),
+        (["--seeds", "0"], "0 is not in"),
+    ] {
+        let output = simulate(&folder("unknown"), &args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(output.stdout.is_empty());
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(error.contains(told), "{error}");
+    }
+}
