@@ -133,14 +133,14 @@ fn search() -> Round {
 fn cases() -> Vec<Case> {
     let mut cases = vec![
         Case::new("head of a 200, 12 headers", || classify(200, None)).within(300, 0),
-        Case::new("head of a 403, 12 headers", || classify(403, None)).within(1_640, 0),
+        Case::new("head of a 403, 12 headers", || classify(403, None)).within(1_690, 0),
         Case::new("head of a 403 at a site that names it", || {
             classify(403, Some(Site::new().status(403, Outcome::Ok).status(420, Outcome::Fatal)))
         })
-        .within(1_650, 0),
+        .within(1_710, 0),
         Case::new("page of 16 KiB, searched for all marks", search).within(225_000, 0),
-        Case::new("sticky hit + report(ok), 1k keys", || sticky(1_000)).within(1_640, 0),
-        Case::new("sticky hit + report(ok), 1M keys", || sticky(1_000_000)).within(1_690, 0),
+        Case::new("sticky hit + report(ok), 1k keys", || sticky(1_000)).within(1_750, 0),
+        Case::new("sticky hit + report(ok), 1M keys", || sticky(1_000_000)).within(1_960, 0),
         Case::new("peer: governor, keyed check, 1k keys", || peer(1_000)),
         Case::new("peer: governor, keyed check, 1M keys", || peer(1_000_000)),
     ];
@@ -148,10 +148,10 @@ fn cases() -> Vec<Case> {
         for exits in EXITS {
             let name = format!("pick + report(ok), {exits} exits, {share} % usable");
             let most = match share {
-                100 => 2_010,
-                50 => 2_420,
-                5 => 4_340,
-                _ => 5_350,
+                100 => 2_120,
+                50 => 2_660,
+                5 => 4_610,
+                _ => 5_680,
             };
             let case = Case::new(name, move || pick(exits, exits * share / 100)).within(most, 0);
             cases.push(Case { gated: exits < 100_000, ..case });
