@@ -171,7 +171,10 @@ impl Ours {
 
     fn stopped(&mut self, now: Time, job: u32, why: Stop, retry_at: Time) -> Next {
         match why {
-            Stop::NoUsableExit | Stop::Deadline | Stop::OriginHeld => self.late(now, job, Some(retry_at)),
+            // As often as other designs send: its caller asks again.
+            Stop::NoUsableExit | Stop::Deadline | Stop::OriginHeld | Stop::Exhausted => {
+                self.late(now, job, Some(retry_at))
+            }
             Stop::Parked { retry_in } => self.late(now, job, Some(now + retry_in)),
             Stop::RequestBlocked => {
                 self.jobs.remove(&job);
