@@ -66,6 +66,15 @@ impl Gap {
         self.seconds
     }
 
+    /// Of who comes back to an origin that was left alone, many would meet one exit before its first answer is there.
+    pub(super) fn begin(&mut self, now: Time, seconds: f32) {
+        if self.seconds < seconds {
+            self.served = Served { count: 0.0, at: now, since: now };
+            self.set(now, seconds);
+            self.lengthened = now;
+        }
+    }
+
     /// As a figure.
     pub(super) fn figure(&self) -> Option<Duration> {
         (self.seconds > 0.0).then(|| Duration::from_secs_f32(self.seconds))

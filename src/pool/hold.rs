@@ -204,7 +204,11 @@ impl Pool {
 
     /// The canary was answered.
     fn open_origin(&mut self, now: Time, by: &Receipt) {
+        let after = self.knobs.spacing.filter(|_| self.rest.learns()).map(|spacing| spacing.after_hold);
         let opened = self.with_origin(by.at.1, |record| {
+            if let Some(seconds) = after {
+                record.gap.begin(now, seconds);
+            }
             record.room.gate.pass(by.id, 1);
             record.trouble = None;
             record.room.released = Some(now);
