@@ -176,6 +176,8 @@ pub(crate) struct Spacing {
     /// In seconds.
     pub(crate) least: f32,
     pub(crate) longest: f32,
+    /// What a gap that came of no 429 is multiplied by in each second without one.
+    pub(crate) brief: f32,
     /// The gap after an origin was left alone, if it was shorter, in seconds.
     pub(crate) after_hold: f32,
     /// How much later than evenly the exits may be used, all together.
@@ -196,6 +198,7 @@ impl Default for Spacing {
             shorter: 0.95,
             least: 0.25,
             longest: 60.0,
+            brief: 0.7,
             after_hold: 2.0,
             ahead: Duration::from_secs(2),
         }

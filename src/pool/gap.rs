@@ -19,6 +19,9 @@ use crate::request::Time;
 use crate::share::Share;
 use std::time::Duration;
 
+/// How long a gap stands at least that came of no 429.
+const BRIEF: Duration = Duration::from_secs(1);
+
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Gap {
     /// In seconds; 0 while nothing speaks for one.
@@ -29,6 +32,8 @@ pub(super) struct Gap {
     since: Time,
     limited: Share,
     served: Served,
+    /// It came of no 429, and goes quickly while there is none.
+    brief: bool,
     /// When the next use of any exit is due, had each been used evenly.
     turn: Time,
 }
@@ -71,7 +76,7 @@ impl Gap {
         if self.seconds < seconds {
             self.served = Served { count: 0.0, at: now, since: now };
             self.set(now, seconds);
-            self.lengthened = now;
+            (self.lengthened, self.brief) = (now, true);
         }
     }
 
@@ -105,20 +110,27 @@ impl Gap {
         let watched = now.since(self.served.since) >= rules.watch;
         // What a gap does shows when it is over.
         let shown = now.since(self.lengthened).as_secs_f32() >= self.seconds;
+        if self.brief && !limited && now.since(self.since) >= BRIEF {
+            return self.shorten(now, rules.brief, rules);
+        }
         if self.limited.of < rules.attempts {
             return;
         }
         if limited && watched && shown && self.limited.least() > rules.most {
             self.set(now, self.longer(now, exits(), rules));
-            self.lengthened = now;
+            (self.lengthened, self.brief) = (now, false);
         } else if now.since(self.since) >= rules.tick {
             let few = self.limited.value() < rules.few;
-            let shorter = if few { self.seconds * rules.shorter } else { self.seconds };
-            if shorter < rules.least {
-                *self = Self::default();
-            } else {
-                self.set(now, shorter);
-            }
+            self.shorten(now, if few { rules.shorter } else { 1.0 }, rules);
+        }
+    }
+
+    fn shorten(&mut self, now: Time, by: f32, rules: &Spacing) {
+        let shorter = self.seconds * by;
+        if shorter < rules.least {
+            *self = Self::default();
+        } else {
+            self.set(now, shorter);
         }
     }
 

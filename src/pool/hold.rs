@@ -104,12 +104,12 @@ impl Pool {
         let (state, stale) = (record.room.gate.state(), record.room.gate.is_stale(by.sent));
         match (word(evidence), state) {
             (Word::Nothing, _) => {}
-            (Word::Fails, State::Open) => {
+            (Word::Fails, State::Open | State::Spaced { .. }) => {
                 if !stale {
                     self.meet(now, by, evidence, &rules);
                 }
             }
-            (Word::Answers, State::Open) => self.forget_trouble(by.at.1),
+            (Word::Answers, State::Open | State::Spaced { .. }) => self.forget_trouble(by.at.1),
             (Word::Fails, _) if stale => self.meet_late(now, by, evidence),
             (Word::Answers, _) if stale => {}
             (Word::Fails, _) => self.meet_again(now, by, evidence, &rules),
