@@ -50,6 +50,10 @@ pub(super) struct Journal {
 }
 
 impl Journal {
+    pub(super) fn keeping(all: bool) -> Self {
+        Self { kept: all.then(Vec::new), ..Self::default() }
+    }
+
     pub(super) fn note(&mut self, entry: Entry) {
         self.hash.update(entry.bytes());
         self.entries += 1;

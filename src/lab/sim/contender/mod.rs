@@ -4,7 +4,7 @@ mod naive;
 mod ours;
 
 pub(super) use naive::Naive;
-pub(super) use ours::{Ours, Parts};
+pub(super) use ours::{MOST_SENDS, Ours, Parts};
 
 use super::job::Job;
 use super::world::World;
@@ -47,6 +47,11 @@ pub(super) trait Contender {
 
     /// Its attempt has come to this.
     fn answered(&mut self, now: Time, job: &Job, exit: u32, evidence: &Evidence, world: &World) -> Next;
+
+    /// When an attempt of the job is cut short, answered or not.
+    fn deadline(&self, _job: u32) -> Time {
+        Time::MAX
+    }
 
     /// Who may look again now, in order; until there is nobody.
     fn called(&mut self) -> Option<u32> {

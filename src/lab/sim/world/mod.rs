@@ -136,7 +136,10 @@ impl World {
                 _ => blocked,
             },
             Truth::Limited => Evidence::of(Outcome::RateLimited { retry_after: hint.map(RetryAfter::new) }),
-            Truth::Down => Evidence::of(Outcome::OriginError { status: StatusCode::SERVICE_UNAVAILABLE }),
+            Truth::Down => {
+                let status = StatusCode::SERVICE_UNAVAILABLE;
+                Evidence::of(Outcome::OriginError { status }).for_all(true)
+            }
             Truth::Unreached => Evidence::of(Outcome::ProxyError { phase: Phase::ExitTcp }),
         };
         Answer { evidence: evidence.login_accepted(true), truth }
