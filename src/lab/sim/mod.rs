@@ -27,6 +27,7 @@ mod policy;
 mod queue;
 mod run;
 mod scenario;
+mod stack;
 #[cfg(test)]
 mod tests;
 mod world;
@@ -35,3 +36,4 @@ pub use metrics::Run;
 pub use policy::Policy;
 pub use run::run;
 pub use scenario::Scenario;
+pub use stack::{Client, run_stack};
