@@ -16,7 +16,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Whoever is told to come back does so until a job was sent so often in vain.
+/// Whoever is told to come back does so until a job was sent so often in vain, unless the scenario says otherwise.
 pub(in crate::lab::sim) const MOST_SENDS: u32 = 8;
 
 /// Which fleet: its rules, and which of its parts are on.
@@ -37,8 +37,9 @@ pub(in crate::lab::sim) struct Ours {
     /// Whose ticket it is.
     waiting: HashMap<Ticket, u32>,
     called: VecDeque<u32>,
-    /// Sends in vain of jobs that were put aside.
+    /// Sends in vain of jobs that were put aside, and the most of one job.
     sent: HashMap<u32, u32>,
+    sends: u32,
     /// Of the whole job, for jobs that are put aside and taken up again.
     patience: Option<Duration>,
     lane: Option<(Lane, f64)>,
@@ -75,6 +76,7 @@ impl Ours {
             waiting: HashMap::new(),
             called: VecDeque::new(),
             sent: HashMap::new(),
+            sends: scenario.sends.unwrap_or(MOST_SENDS),
             patience: scenario.patience,
             lane,
         }
@@ -150,7 +152,7 @@ impl Ours {
         let Some(held) = self.jobs.remove(&job) else { return Next::GiveUp(Why::Fatal) };
         let sent = self.sent.entry(job).or_default();
         *sent += held.ask.trail.sends;
-        if *sent >= MOST_SENDS {
+        if *sent >= self.sends {
             return Next::GiveUp(Why::Exhausted);
         }
         let at = retry_at.unwrap_or(now + Duration::from_secs(1)).max(now + Duration::from_millis(1));

@@ -1,7 +1,7 @@
 //! What all tasks share: the world, the work, and the books.
 
 use crate::lab::lock::Lock;
-use crate::lab::sim::contender::{Next, Why};
+use crate::lab::sim::contender::{MOST_SENDS, Next, Why};
 use crate::lab::sim::job::{Job, Load};
 use crate::lab::sim::journal::{Entry, Journal, What};
 use crate::lab::sim::luck::Luck;
@@ -23,6 +23,8 @@ struct Inner {
     /// [`Time::ZERO`].
     start: Instant,
     closed: bool,
+    /// Of one job.
+    most_sends: u32,
     over: Notify,
     books: Lock<Books>,
 }
@@ -75,7 +77,8 @@ impl Desk {
         };
         let closed = matches!(scenario.load, Load::Closed { .. });
         let (start, over, books) = (Instant::now(), Notify::new(), Lock::new(books));
-        Self(Arc::new(Inner { start, closed, over, books }))
+        let most_sends = scenario.sends.unwrap_or(MOST_SENDS);
+        Self(Arc::new(Inner { start, closed, most_sends, over, books }))
     }
 
     pub(super) fn now(&self) -> Time {
@@ -146,6 +149,16 @@ impl Desk {
 
     pub(super) fn origin(&self, job: u32) -> u32 {
         self.with(job, |_, _, job| job.origin)
+    }
+
+    /// How often a job is sent at most.
+    pub(super) fn most_sends(&self) -> u32 {
+        self.0.most_sends
+    }
+
+    /// Whether jobs come by themselves, and there are no workers.
+    pub(super) fn is_open(&self) -> bool {
+        !self.0.closed
     }
 
     /// How often it was sent.

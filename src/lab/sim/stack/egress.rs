@@ -7,7 +7,7 @@ use crate::classify::EgressBody;
 use crate::draw::mix;
 use crate::error::{Error, LeaseError, Next as Cure};
 use crate::exit::ExitList;
-use crate::lab::sim::contender::{MOST_SENDS, Next, Why};
+use crate::lab::sim::contender::{Next, Why};
 use crate::lab::sim::scenario::Scenario;
 use crate::request::{LeaseRequest, Time};
 use crate::scheduler::{Scheduler, Served};
@@ -91,7 +91,7 @@ fn late(desk: &Desk, job: u32, over: Option<Time>, at: Option<Time>) -> Next {
     let now = desk.now();
     let at = at.unwrap_or(now + Duration::from_secs(1)).max(now + Duration::from_millis(1));
     match over {
-        _ if desk.sends(job) >= MOST_SENDS => Next::GiveUp(Why::Exhausted),
+        _ if desk.sends(job) >= desk.most_sends() => Next::GiveUp(Why::Exhausted),
         None => Next::Park(at),
         Some(over) if at >= over => Next::GiveUp(Why::Late),
         Some(_) => Next::Wait(at),

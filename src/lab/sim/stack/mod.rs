@@ -46,7 +46,7 @@ impl Client {
 
 /// Plays a scenario with real layers around the simulated world: as [`run`](super::run) does, to the same decisions where the
 /// rules are the same. To be run on a current-thread runtime whose clock is paused; else it takes the scenario's own time, and
-/// no two runs are alike.
+/// no two runs are alike. Exits have a login each here: the worlds of [`LOGINS`](Scenario::LOGINS) are for the engine alone.
 ///
 /// ```
 /// use tower_egress::lab::sim::{Client, Policy, Scenario, run, run_stack};

@@ -61,7 +61,7 @@ fn the_layers_decide_as_the_engine_in_closed_loads() {
 fn the_layers_decide_as_the_engine_at_full_size() {
     let names = std::env::var("SIM").unwrap_or_else(|_| Scenario::NAMES.join(" "));
     for name in names.split(' ') {
-        let world = Scenario::named(name).or_else(|| Scenario::open(name)).unwrap();
+        let world = Scenario::find(name).unwrap();
         paused(same(&world, 1));
     }
 }
@@ -80,6 +80,20 @@ fn the_layers_decide_as_the_engine_in_open_loads() {
         same_for_all(&Scenario::open(name).unwrap().lasting(Duration::from_secs(90)));
     }
     same_for_all(&outage());
+    for name in ["T", "S", "Esc"] {
+        let world = Scenario::named(name).unwrap().pool(20, 32).surge().lasting(Duration::from_secs(150));
+        same_for_all(&world);
+    }
+    let world = outage().patience(Duration::from_secs(40));
+    let run = run_kept(&world, Policy::Ours, 1).0;
+    assert!(run.failed > 20 && run.done > 300, "{} failed, {} done", run.failed, run.done);
+    same_for_all(&world);
+}
+
+#[test]
+fn the_layers_send_a_job_as_often_as_the_scenario_says() {
+    let world = Scenario::named("P").unwrap().pool(20, 32).jobs(700).sends(2);
+    same_for_all(&world);
 }
 
 /// S3 in a minute and a half.

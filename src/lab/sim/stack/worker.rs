@@ -58,11 +58,13 @@ pub(super) fn begin(task: Arc<Task>, alarm: Pin<Box<Sleep>>, job: Option<u32>) -
     }))
 }
 
-/// A job that was put aside: who is idle takes it at once, and goes on from there.
+/// A job that was put aside: who is idle takes it at once, and goes on from there; without workers it goes on itself.
 fn comes_due(task: Arc<Task>, alarm: Pin<Box<Sleep>>, job: u32) -> Boxed<()> {
     Box::pin(unconstrained(async move {
         alarm.await;
-        if task.desk.is_due(job) {
+        if task.desk.is_open() {
+            perform(&task, job).await;
+        } else if task.desk.is_due(job) {
             work(task).await;
         }
     }))
