@@ -7,7 +7,7 @@ use super::luck::Luck;
 use super::metrics::{Metrics, Run};
 use super::policy::Policy;
 use super::queue::{Planned, Queue};
-use super::scenario::Scenario;
+use super::scenario::{Scenario, worker_starts};
 use super::world::{Answer, Attempt, Leg, Truth, World};
 use crate::fleet::SLOW;
 use crate::outcome::{Evidence, Outcome, Phase, Seen};
@@ -196,12 +196,9 @@ impl<'a> Engine<'a> {
                     self.go_on(now, job.id, next, Truth::Unreached);
                 }
             }
+            Event::Due(job) if self.scenario.workers() == 0 => self.begin(now, job),
             Event::Due(job) => {
-                if let Load::Open { .. } = self.scenario.load {
-                    self.begin(now, job);
-                } else {
-                    self.due.push_back(job);
-                }
+                self.due.push_back(job);
                 if self.idle > 0 {
                     self.idle -= 1;
                     self.take_up(now);
@@ -400,9 +397,4 @@ impl<'a> Engine<'a> {
             self.freed += 1;
         }
     }
-}
-
-/// Workers start one after the other.
-pub(super) fn worker_starts(worker: u32) -> Time {
-    Time::ZERO + Duration::from_millis(4) * worker
 }

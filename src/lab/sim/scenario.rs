@@ -334,3 +334,8 @@ impl Scenario {
         list
     }
 }
+
+/// Workers start one after the other.
+pub(super) fn worker_starts(worker: u32) -> Time {
+    Time::ZERO + Duration::from_millis(4) * worker
+}
