@@ -55,6 +55,22 @@ const MAY: &[(&str, &[&str])] = &[
     ("lab", &["error", "exit", "outcome"]),
     // The same in virtual time: drives the decisions themselves.
     ("lab/sim", &["draw", "error", "exit", "fleet", "knobs", "outcome", "request", "site", "verdict"]),
+    // And the whole stack, to hold both to the same decisions.
+    (
+        "lab/sim/stack",
+        &[
+            "classify",
+            "draw",
+            "error",
+            "exit",
+            "lease",
+            "outcome",
+            "request",
+            "scheduler",
+            "stack",
+            "verdict",
+        ],
+    ),
 ];
 
 /// Words may name each other in one place each; everything else must point up the table.

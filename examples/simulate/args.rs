@@ -44,6 +44,10 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(crate) gates: bool,
 
+    /// Plays the worlds by ours alone, in the engine and through the layers, and says whether they decided alike
+    #[arg(long, conflicts_with_all = ["full", "gates", "docs"])]
+    pub(crate) stack: bool,
+
     /// Writes simulation.md with tables, gates and plots to this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) docs: Option<PathBuf>,

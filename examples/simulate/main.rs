@@ -15,6 +15,7 @@ mod losses;
 mod play;
 mod plots;
 mod settings;
+mod stack;
 mod table;
 
 use args::Args;
@@ -41,6 +42,9 @@ fn main() -> ExitCode {
 #[allow(clippy::disallowed_methods, reason = "a program may look at the clock")]
 fn simulate(args: &Args) -> Result<bool, Box<dyn Error>> {
     let (settings, seeds) = (args.settings(), args.seeds());
+    if args.stack {
+        return Ok(stack::is_same(&settings, seeds));
+    }
     let gated = args.gates || args.docs.is_some();
     let mut wanted = args.wanted();
     if gated {

@@ -71,7 +71,10 @@ pub enum Why {
 impl Why {
     /// Whether the same request may be served later.
     pub(crate) const fn passes(self) -> bool {
-        matches!(self, Self::Exhausted | Self::Deadline | Self::NoUsableExit | Self::Parked { .. })
+        matches!(
+            self,
+            Self::Exhausted | Self::Deadline | Self::NoUsableExit | Self::OriginHeld | Self::Parked { .. }
+        )
     }
 }
 

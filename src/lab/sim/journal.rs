@@ -5,8 +5,6 @@ use super::job::Job;
 use crate::outcome::Evidence;
 use crate::request::Time;
 use sha2::{Digest, Sha256};
-use std::cell::RefCell;
-use std::rc::Rc;
 
 /// One decision.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,26 +78,35 @@ pub(super) struct Input {
 pub(super) struct Journal {
     hash: Sha256,
     entries: u64,
+    /// All of them, if they are wanted.
+    pub(super) kept: Option<Vec<Entry>>,
     /// All inputs, if somebody wants them.
-    heard: Option<Rc<RefCell<Vec<Input>>>>,
+    pub(super) heard: Option<Vec<Input>>,
 }
 
 impl Journal {
+    pub(super) fn keeping(all: bool) -> Self {
+        Self { kept: all.then(Vec::new), ..Self::default() }
+    }
+
     pub(super) fn note(&mut self, entry: Entry) {
         self.hash.update(entry.bytes());
         self.entries += 1;
+        if let Some(kept) = &mut self.kept {
+            kept.push(entry);
+        }
     }
 
-    pub(super) fn hear(&self, at: Time, job: Job, heard: Heard) {
-        if let Some(inputs) = &self.heard {
-            inputs.borrow_mut().push(Input { at, job, heard });
+    pub(super) fn hear(&mut self, at: Time, job: Job, heard: Heard) {
+        if let Some(inputs) = &mut self.heard {
+            inputs.push(Input { at, job, heard });
         }
     }
 
     /// Keeps what is heard from now on.
     #[cfg(test)]
-    pub(super) fn overhear(&mut self) -> Rc<RefCell<Vec<Input>>> {
-        Rc::clone(self.heard.get_or_insert_default())
+    pub(super) fn overhear(&mut self) {
+        self.heard = Some(Vec::new());
     }
 
     pub(super) const fn entries(&self) -> u64 {

@@ -30,6 +30,7 @@ mod policy;
 mod queue;
 mod run;
 mod scenario;
+mod stack;
 #[cfg(test)]
 mod tests;
 mod world;
@@ -41,3 +42,4 @@ pub use part::Part;
 pub use policy::Policy;
 pub use run::run;
 pub use scenario::Scenario;
+pub use stack::{Client, run_stack};

@@ -2,27 +2,18 @@
 
 use super::contender::{Contender, Endless, Next, Why};
 use super::job::{Job, Load};
-use super::journal::{Entry, Heard, Journal};
-use super::luck::{For, Luck};
+use super::journal::{Entry, Heard, Journal, What};
+use super::luck::Luck;
 use super::metrics::{Metrics, Run};
 use super::policy::Policy;
-use super::queue::Queue;
-use super::scenario::Scenario;
+use super::queue::{Planned, Queue};
+use super::scenario::{Scenario, worker_starts};
 use super::world::{Answer, Attempt, Leg, Truth, World};
+use crate::fleet::SLOW;
+use crate::outcome::{Evidence, Outcome, Phase, Seen};
 use crate::request::Time;
 use std::collections::VecDeque;
 use std::time::Duration;
-
-/// The same, and all that the policy heard.
-#[cfg(test)]
-pub(super) fn overheard(scenario: &Scenario, policy: Policy, seed: u64) -> (Run, Vec<super::journal::Input>) {
-    let contender = policy.contender(scenario, seed);
-    let mut engine = Engine::new(scenario, policy.name(), seed, contender);
-    let heard = engine.journal.overhear();
-    let run = engine.play();
-    let heard = heard.borrow().clone();
-    (run, heard)
-}
 
 /// Plays one scenario by one policy's rules. The same three give the same [`Run`], its log included.
 #[must_use]
@@ -34,7 +25,25 @@ pub fn run(scenario: &Scenario, policy: Policy, seed: u64) -> Run {
         engine.world = World::of(scenario, exits, engine.luck);
         engine.contender = Box::new(Endless::new(exits));
     }
-    engine.play()
+    engine.play().0
+}
+
+/// The same, with each of its decisions.
+#[cfg(test)]
+pub(super) fn run_kept(scenario: &Scenario, policy: Policy, seed: u64) -> (Run, Vec<Entry>) {
+    let mut engine = Engine::new(scenario, policy.name(), seed, policy.contender(scenario, seed));
+    engine.journal = Journal::keeping(true);
+    let (run, journal) = engine.play();
+    (run, journal.kept.unwrap_or_default())
+}
+
+/// The same, and all that the policy heard.
+#[cfg(test)]
+pub(super) fn overheard(scenario: &Scenario, policy: Policy, seed: u64) -> (Run, Vec<super::journal::Input>) {
+    let mut engine = Engine::new(scenario, policy.name(), seed, policy.contender(scenario, seed));
+    engine.journal.overhear();
+    let (run, journal) = engine.play();
+    (run, journal.heard.unwrap_or_default())
 }
 
 #[derive(Clone, Copy)]
@@ -43,13 +52,12 @@ enum Event {
     Worker,
     /// A job comes by itself.
     Comes(u32),
-    Arrives(Attempt),
-    Answered(Attempt, Answer),
+    /// The attempt of a job is at the site, or back.
+    Leg(u32),
+    /// The time of a job with an attempt under way is over.
+    Late(u32),
     /// A wait is over, unless the job has gone on since.
-    Wakes {
-        job: u32,
-        step: u32,
-    },
+    Wakes { job: u32, step: u32 },
     /// A job that was put aside is due.
     Due(u32),
 }
@@ -64,6 +72,24 @@ struct Known {
     sent: u32,
     step: u32,
     waits: bool,
+    /// When it looks again by itself.
+    alarm: Option<Planned>,
+    /// It looks once more in this very millisecond.
+    rings: Option<Planned>,
+    under_way: Option<UnderWay>,
+}
+
+/// An attempt.
+#[derive(Clone, Copy)]
+struct UnderWay {
+    attempt: Attempt,
+    sent: Time,
+    /// Its next leg ends then, with this if it is the last one.
+    at: Time,
+    answer: Option<Answer>,
+    leg: Option<Planned>,
+    deadline: Time,
+    late: Option<Planned>,
 }
 
 struct Engine<'a> {
@@ -78,6 +104,8 @@ struct Engine<'a> {
     /// Put aside, and due.
     due: VecDeque<u32>,
     idle: u32,
+    /// Workers whose job is over, in this step.
+    freed: u32,
     over: usize,
     metrics: Metrics,
     journal: Journal,
@@ -99,6 +127,7 @@ impl<'a> Engine<'a> {
             fresh: 0,
             due: VecDeque::new(),
             idle: 0,
+            freed: 0,
             over: 0,
             metrics,
             journal: Journal::default(),
@@ -108,47 +137,30 @@ impl<'a> Engine<'a> {
     }
 
     fn plan_load(&mut self) {
-        let known = |job| Known {
-            job,
-            began: None,
-            idle: None,
-            waited: Duration::ZERO,
-            sent: 0,
-            step: 0,
-            waits: false,
-        };
-        match self.scenario.load {
-            Load::Closed { workers } => {
-                let new = |id| known(Job::new(self.luck, id, self.scenario.spread, self.scenario.poison));
-                self.jobs = (0..self.scenario.jobs).map(new).collect();
-                for worker in 0..workers {
-                    self.queue.plan(Time::ZERO + Duration::from_millis(4) * worker, Event::Worker);
-                }
+        for (id, (job, comes)) in (0..).zip(self.scenario.work(self.luck)) {
+            let known = Known {
+                job,
+                began: None,
+                idle: None,
+                waited: Duration::ZERO,
+                sent: 0,
+                step: 0,
+                waits: false,
+                alarm: None,
+                rings: None,
+                under_way: None,
+            };
+            self.jobs.push(known);
+            if let Some(at) = comes {
+                self.queue.plan(at, Event::Comes(id));
             }
-            Load::Open { per_second, seconds, surge } => {
-                let mut come = Vec::new();
-                for (origin, rate) in (0..).zip(per_second) {
-                    let mut steady = 0.0;
-                    for k in 0_u64.. {
-                        steady -=
-                            libm::log(1.0 - self.luck.unit(For::Arrival, &[u64::from(origin), k])) / rate;
-                        let at = surge.map_or(steady, |surge| surge.at(steady));
-                        if at >= seconds {
-                            break;
-                        }
-                        come.push((at, origin));
-                    }
-                }
-                come.sort_by(|a, b| a.0.total_cmp(&b.0));
-                for (id, (at, origin)) in (0..).zip(come) {
-                    self.jobs.push(known(Job::at(self.luck, id, origin, self.scenario.poison)));
-                    self.queue.plan(Time::ZERO + Duration::from_secs_f64(at), Event::Comes(id));
-                }
-            }
+        }
+        for worker in 0..self.scenario.workers() {
+            self.queue.plan(worker_starts(worker), Event::Worker);
         }
     }
 
-    fn play(mut self) -> Run {
+    fn play(mut self) -> (Run, Journal) {
         let horizon = Time::ZERO + self.scenario.horizon;
         let mut end = Time::ZERO;
         while let Some((now, event)) = self.queue.next() {
@@ -158,58 +170,46 @@ impl<'a> Engine<'a> {
             end = now;
             self.step(now, event);
         }
-        let mut run = self.metrics.end(end, &self.world, &*self.contender);
+        let contender = &*self.contender;
+        let mut run = self.metrics.end(end, &self.world, |usual| contender.retries_a_second(usual));
         (run.decisions, run.log) = (self.journal.entries(), self.journal.digest());
-        run
+        (run, self.journal)
     }
 
-    #[allow(clippy::needless_pass_by_value, reason = "an event is used up")]
     fn step(&mut self, now: Time, event: Event) {
         self.world.turn(now);
-        self.metrics.look(now, &self.world, &*self.contender);
+        let contender = &*self.contender;
+        self.metrics.look(now, &self.world, |now| contender.resting(now));
         match event {
             Event::Worker => self.take_up(now),
             Event::Comes(job) => self.begin(now, job),
-            Event::Arrives(attempt) => {
-                let (at, answer) = self.world.arrive(now, &attempt);
-                self.metrics.arrived(now, &attempt, answer.truth);
-                self.metrics.bans(now, &self.world);
-                self.queue.plan(at, Event::Answered(attempt, answer));
-            }
-            Event::Answered(attempt, answer) => {
-                self.metrics.answered(&attempt, &answer);
-                self.jobs[attempt.job.id as usize].idle = Some(now);
-                self.journal.hear(now, attempt.job, Heard::Answer(attempt.exit, answer.evidence));
-                let next =
-                    self.contender.answered(now, &attempt.job, attempt.exit, &answer.evidence, &self.world);
-                self.go_on(now, attempt.job.id, next, answer.truth);
+            Event::Leg(job) | Event::Late(job) => {
+                if let Some((next, truth)) = self.advance(now, job) {
+                    self.go_on(now, job, next, truth);
+                }
             }
             Event::Wakes { job, step } => {
                 let known = &self.jobs[job as usize];
                 if known.step == step && known.waits {
                     let job = known.job;
-                    self.journal.hear(now, job, Heard::Resumes);
-                    let next = self.contender.resume(now, &job, &self.world);
+                    let next = self.resume(now, &job);
                     self.go_on(now, job.id, next, Truth::Unreached);
                 }
             }
+            Event::Due(job) if self.scenario.workers() == 0 => self.begin(now, job),
             Event::Due(job) => {
-                if let Load::Open { .. } = self.scenario.load {
-                    self.begin(now, job);
-                } else {
-                    self.due.push_back(job);
-                }
+                self.due.push_back(job);
                 if self.idle > 0 {
                     self.idle -= 1;
                     self.take_up(now);
                 }
             }
         }
-        while let Some(job) = self.contender.called() {
-            // It may have gone on in the same step.
-            let Known { step, waits: true, .. } = self.jobs[job as usize] else { continue };
-            self.queue.plan_now(now, Event::Wakes { job, step });
+        while self.freed > 0 {
+            self.freed -= 1;
+            self.take_up(now);
         }
+        self.call();
     }
 
     /// A free worker takes the next job: one that was put aside and is due, else a fresh one.
@@ -237,52 +237,164 @@ impl<'a> Engine<'a> {
         self.go_on(now, job.id, next, Truth::Unreached);
     }
 
-    fn go_on(&mut self, now: Time, id: u32, next: Next, truth: Truth) {
-        let known = &mut self.jobs[id as usize];
-        known.step += 1;
-        known.waits = matches!(next, Next::Wait(_));
-        let (job, step, began) = (known.job, known.step, known.began.unwrap_or(now));
-        self.journal.note(Entry { at: now, job: id, what: next.into() });
-        match next {
-            Next::Send(exit) => {
-                let number = known.sent;
-                known.sent += 1;
-                known.waited += now.since(known.idle.take().unwrap_or(now));
-                self.metrics.sent(now, &job);
-                let nth = self.world.use_exit(exit);
-                let attempt = Attempt { job, number, exit, nth };
-                match self.world.send(now, &attempt) {
-                    Leg::Arrives(at) => self.queue.plan(at, Event::Arrives(attempt)),
-                    Leg::Answered(at, answer) => self.queue.plan(at, Event::Answered(attempt, answer)),
+    fn resume(&mut self, now: Time, job: &Job) -> Next {
+        self.journal.hear(now, *job, Heard::Resumes);
+        self.contender.resume(now, job, &self.world)
+    }
+
+    fn go_on(&mut self, now: Time, id: u32, mut next: Next, mut truth: Truth) {
+        loop {
+            let known = &mut self.jobs[id as usize];
+            known.step += 1;
+            let (job, step) = (known.job, known.step);
+            match next {
+                // No timer: it goes on at once.
+                Next::Wait(until) if until <= now => {
+                    self.ring(id);
+                    (next, truth) = (self.resume(now, &job), Truth::Unreached);
+                    continue;
                 }
-            }
-            Next::Wait(until) => {
-                if until < Time::MAX {
-                    self.queue.plan(until, Event::Wakes { job: id, step });
+                Next::Wait(until) => {
+                    self.wait(now, id, until, step);
+                    return;
                 }
+                _ => known.waits = false,
             }
-            Next::Park(until) => {
-                self.metrics.run.parked += 1;
-                self.queue.plan(until, Event::Due(id));
-                self.free(now);
+            known.rings = None;
+            if let Some(alarm) = known.alarm.take() {
+                self.queue.take_back(alarm);
             }
-            Next::Done => {
-                self.over += 1;
-                self.metrics.done(now, began, known.waited, &job, truth);
-                self.free(now);
-            }
-            Next::GiveUp(why) => {
-                self.over += 1;
-                self.metrics.gave_up(now, &job, why == Why::Request);
-                self.free(now);
+            let Next::Send(exit) = next else { return self.leave(now, id, next, truth) };
+            match self.send(now, id, exit) {
+                Some(answered) => (next, truth) = answered,
+                None => return,
             }
         }
     }
 
-    /// A worker has nothing to do: in a closed load it takes the next job at once.
-    fn free(&mut self, now: Time) {
+    /// An alarm that is set to a time that has come rings: whoever goes on looks once more.
+    fn ring(&mut self, id: u32) {
+        let known = &mut self.jobs[id as usize];
+        if known.alarm.take().is_some_and(|alarm| self.queue.take_back(alarm)) {
+            self.call();
+            self.jobs[id as usize].rings = Some(self.queue.plan_now(Event::Wakes { job: id, step: 0 }));
+        }
+    }
+
+    /// Wakes those who were called.
+    fn call(&mut self) {
+        while let Some(job) = self.contender.called() {
+            // It may have gone on in the same step.
+            let Known { step, waits: true, .. } = self.jobs[job as usize] else { continue };
+            self.queue.plan_now(Event::Wakes { job, step });
+        }
+    }
+
+    fn note(&mut self, now: Time, job: u32, what: What) {
+        self.journal.note(Entry { at: now, job, what });
+    }
+
+    fn wait(&mut self, now: Time, id: u32, until: Time, step: u32) {
+        let known = &mut self.jobs[id as usize];
+        let begins = !std::mem::replace(&mut known.waits, true);
+        let event = Event::Wakes { job: id, step };
+        known.alarm = match known.alarm {
+            Some(alarm) => Some(self.queue.put(alarm, until, event)),
+            None => Some(self.queue.plan(until, event)),
+        };
+        if let Some(rings) = known.rings.take() {
+            self.queue.change(rings, Event::Wakes { job: id, step });
+        }
+        if begins {
+            self.note(now, id, What::Wait);
+        }
+    }
+
+    /// Sends it. What it does next, if the answer is there at once.
+    fn send(&mut self, now: Time, id: u32, exit: u32) -> Option<(Next, Truth)> {
+        self.note(now, id, What::Send(exit));
+        let known = &mut self.jobs[id as usize];
+        let (job, number) = (known.job, known.sent);
+        known.sent += 1;
+        known.waited += now.since(known.idle.take().unwrap_or(now));
+        self.metrics.sent(now, &job);
+        let nth = self.world.use_exit(exit);
+        let attempt = Attempt { job, number, exit, nth };
+        let (at, answer) = match self.world.send(now, &attempt) {
+            Leg::Arrives(at) => (at, None),
+            Leg::Answered(at, answer) => (at, Some(answer)),
+        };
+        let leg = (at > now).then(|| self.queue.plan(at, Event::Leg(id)));
+        let deadline = self.contender.deadline(id);
+        known.under_way = Some(UnderWay { attempt, sent: now, at, answer, leg, deadline, late: None });
+        let next = self.advance(now, id);
+        if let Some(way) = self.jobs[id as usize].under_way.as_mut().filter(|_| next.is_none()) {
+            way.late = (deadline < Time::MAX).then(|| self.queue.plan(deadline, Event::Late(id)));
+        }
+        next
+    }
+
+    /// An attempt under way: through the legs that are over, to its answer or the end of its time.
+    fn advance(&mut self, now: Time, id: u32) -> Option<(Next, Truth)> {
+        let mut way = self.jobs[id as usize].under_way?;
+        let attempt = way.attempt;
+        while way.at <= now {
+            if let Some(answer) = way.answer {
+                self.metrics.answered(&attempt, &answer);
+                return Some(self.end_attempt(now, way, &answer.evidence, answer.truth));
+            }
+            let (at, answer) = self.world.arrive(now, &attempt);
+            self.metrics.arrived(now, &attempt, answer.truth);
+            self.metrics.bans(now, &self.world);
+            (way.at, way.answer) = (at, Some(answer));
+            way.leg = (way.at > now).then(|| self.queue.plan(way.at, Event::Leg(id)));
+            self.jobs[id as usize].under_way = Some(way);
+        }
+        if way.deadline > now {
+            return None;
+        }
+        if way.answer.is_none() {
+            self.world.lose(&attempt);
+        }
+        let cut = Evidence::of(Outcome::Interrupted { phase: Phase::Head });
+        let cut = cut.seen(Seen::Unknown).blameless(now.since(way.sent) < SLOW);
+        Some(self.end_attempt(now, way, &cut, Truth::Unreached))
+    }
+
+    fn end_attempt(&mut self, now: Time, way: UnderWay, evidence: &Evidence, truth: Truth) -> (Next, Truth) {
+        let Attempt { job, exit, .. } = way.attempt;
+        let known = &mut self.jobs[job.id as usize];
+        (known.under_way, known.idle) = (None, Some(now));
+        for planned in [way.leg, way.late].into_iter().flatten() {
+            self.queue.take_back(planned);
+        }
+        self.journal.hear(now, job, Heard::Answer(exit, *evidence));
+        (self.contender.answered(now, &job, exit, evidence, &self.world), truth)
+    }
+
+    /// It is over, or put aside: its worker takes another at once.
+    fn leave(&mut self, now: Time, id: u32, next: Next, truth: Truth) {
+        let known = &self.jobs[id as usize];
+        let (job, began, waited) = (known.job, known.began.unwrap_or(now), known.waited);
+        match next {
+            Next::Park(until) => {
+                self.note(now, id, What::Park(until));
+                self.metrics.run.parked += 1;
+                self.queue.plan(until, Event::Due(id));
+            }
+            Next::GiveUp(why) => {
+                self.note(now, id, What::GiveUp);
+                self.over += 1;
+                self.metrics.gave_up(now, &job, why == Why::Request);
+            }
+            _ => {
+                self.note(now, id, What::Done);
+                self.over += 1;
+                self.metrics.done(now, began, waited, &job, truth);
+            }
+        }
         if let Load::Closed { .. } = self.scenario.load {
-            self.queue.plan_now(now, Event::Worker);
+            self.freed += 1;
         }
     }
 }

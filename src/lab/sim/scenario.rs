@@ -1,9 +1,11 @@
 //! What is played: the sites, the exits, the work.
 
-use super::job::{Load, Spread, Surge};
+use super::job::{Job, Load, Spread, Surge};
+use super::luck::{For, Luck};
 use super::world::{
     Ban, Blocks, Bucket, ExitRules, Hint, Latency, Limit, Login, Rules, SUBNET, Shock, Soft, Violations,
 };
+use crate::request::Time;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -248,6 +250,15 @@ impl Scenario {
         self
     }
 
+    /// Sets for how long jobs come in an open load.
+    #[must_use]
+    pub fn lasting(mut self, time: Duration) -> Self {
+        if let Load::Open { seconds, .. } = &mut self.load {
+            *seconds = time.as_secs_f64();
+        }
+        self
+    }
+
     /// Sets how long a job may take in an open load.
     #[must_use]
     pub const fn patience(mut self, patience: Duration) -> Self {
@@ -267,6 +278,38 @@ impl Scenario {
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// How many workers there are; none in an open load.
+    pub(super) const fn workers(&self) -> u32 {
+        match self.load {
+            Load::Closed { workers } => workers,
+            Load::Open { .. } => 0,
+        }
+    }
+
+    /// All jobs, and when those come that come by themselves.
+    pub(super) fn work(&self, luck: Luck) -> Vec<(Job, Option<Time>)> {
+        let Load::Open { per_second, seconds, surge } = self.load else {
+            let new = |id| (Job::new(luck, id, self.spread, self.poison), None);
+            return (0..self.jobs).map(new).collect();
+        };
+        let mut come = Vec::new();
+        for (origin, rate) in (0..).zip(per_second) {
+            let mut steady = 0.0;
+            for k in 0_u64.. {
+                steady -= libm::log(1.0 - luck.unit(For::Arrival, &[u64::from(origin), k])) / rate;
+                let at = surge.map_or(steady, |surge| surge.at(steady));
+                if at >= seconds {
+                    break;
+                }
+                come.push((at, origin));
+            }
+        }
+        come.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let at = |at| Some(Time::ZERO + Duration::from_secs_f64(at));
+        let new = |(id, (comes, origin))| (Job::at(luck, id, origin, self.poison), at(comes));
+        (0..).zip(come).map(new).collect()
     }
 
     pub(super) fn exit_rules(&self, at: u32) -> ExitRules {
@@ -290,4 +333,9 @@ impl Scenario {
         }
         list
     }
+}
+
+/// Workers start one after the other.
+pub(super) fn worker_starts(worker: u32) -> Time {
+    Time::ZERO + Duration::from_millis(4) * worker
 }

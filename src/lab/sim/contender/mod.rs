@@ -24,7 +24,7 @@ pub(super) use endless::Endless;
 pub(super) use envoy::Envoy;
 pub(super) use naive::Naive;
 pub(super) use oracle::Oracle;
-pub(super) use ours::{Ours, Parts};
+pub(super) use ours::{MOST_SENDS, Ours, Parts};
 pub(super) use reqwest_retry::ReqwestRetry;
 pub(super) use reqwest_rotate::ReqwestRotate;
 pub(super) use scrapy::Scrapy;
@@ -72,6 +72,11 @@ pub(super) trait Contender {
 
     /// Its attempt has come to this.
     fn answered(&mut self, now: Time, job: &Job, exit: u32, evidence: &Evidence, world: &World) -> Next;
+
+    /// When an attempt of the job is cut short, answered or not.
+    fn deadline(&self, _job: u32) -> Time {
+        Time::MAX
+    }
 
     /// Who may look again now, in order; until there is nobody.
     fn called(&mut self) -> Option<u32> {

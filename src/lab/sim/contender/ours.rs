@@ -16,8 +16,8 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Whoever is told to come back does so until a job was sent so often in vain.
-const MOST_SENDS: u32 = 8;
+/// Whoever is told to come back does so until a job was sent so often in vain, unless the scenario says otherwise.
+pub(in crate::lab::sim) const MOST_SENDS: u32 = 8;
 
 /// Which fleet: its rules, and which of its parts are on.
 #[derive(Clone, Default, Debug)]
@@ -37,8 +37,9 @@ pub(in crate::lab::sim) struct Ours {
     /// Whose ticket it is.
     waiting: HashMap<Ticket, u32>,
     called: VecDeque<u32>,
-    /// Sends in vain of jobs that were put aside.
+    /// Sends in vain of jobs that were put aside, and the most of one job.
     sent: HashMap<u32, u32>,
+    sends: u32,
     /// Of the whole job, for jobs that are put aside and taken up again.
     patience: Option<Duration>,
     lane: Option<(Lane, f64)>,
@@ -75,6 +76,7 @@ impl Ours {
             waiting: HashMap::new(),
             called: VecDeque::new(),
             sent: HashMap::new(),
+            sends: scenario.sends.unwrap_or(MOST_SENDS),
             patience: scenario.patience,
             lane,
         }
@@ -109,9 +111,7 @@ impl Ours {
                 let next = self.exits.len() as u32 % self.count;
                 let exit = *self.exits.entry(grant.receipt.exit).or_insert(next);
                 held.grant = Some(grant);
-                if let Some(ticket) = held.ticket.take() {
-                    self.waiting.remove(&ticket);
-                }
+                self.step_out(now, job);
                 Next::Send(exit)
             }
             Turn::Wait { ticket } => {
@@ -125,11 +125,18 @@ impl Ours {
                 }
             }
             Turn::Refused(refusal) => {
-                if let Some(ticket) = held.ticket.take() {
-                    self.waiting.remove(&ticket);
-                }
+                self.step_out(now, job);
                 self.late(now, job, retry_at(&refusal))
             }
+        }
+    }
+
+    /// A place that is done with is left, as whoever owned it is dropped.
+    fn step_out(&mut self, now: Time, job: u32) {
+        if let Some(ticket) = self.jobs.get_mut(&job).and_then(|held| held.ticket.take()) {
+            self.waiting.remove(&ticket);
+            self.fleet.leave(now, ticket);
+            self.serve(now);
         }
     }
 
@@ -145,7 +152,7 @@ impl Ours {
         let Some(held) = self.jobs.remove(&job) else { return Next::GiveUp(Why::Fatal) };
         let sent = self.sent.entry(job).or_default();
         *sent += held.ask.trail.sends;
-        if *sent >= MOST_SENDS {
+        if *sent >= self.sends {
             return Next::GiveUp(Why::Exhausted);
         }
         let at = retry_at.unwrap_or(now + Duration::from_secs(1)).max(now + Duration::from_millis(1));
@@ -233,10 +240,12 @@ impl Contender for Ours {
         let Some(grant) = held.grant.take() else { return Next::GiveUp(Why::Fatal) };
         let receipt = grant.receipt;
         self.fleet.report(now, &receipt, evidence, None);
-        self.fleet.serve(now);
+        self.serve(now);
+        // A page as small as those of refusals mostly are is read with its head: the lease is over before the verdict.
+        self.fleet.release(&receipt, Release::Done, Some(evidence));
+        self.serve(now);
+        let Some(held) = self.jobs.get_mut(&job.id) else { return Next::GiveUp(Why::Fatal) };
         if evidence.outcome.is_ok() {
-            self.fleet.release(&receipt, Release::Done, Some(evidence));
-            self.serve(now);
             self.jobs.remove(&job.id);
             return Next::Done;
         }
@@ -246,12 +255,15 @@ impl Contender for Ours {
             RetryAsk { receipt, evidence: *evidence, ask, repeatable: true, replayable: true, deadline };
         let verdict = self.fleet.retry(now, &ask);
         let soonest = if matches!(verdict, Verdict::Stop(_)) { self.fleet.soonest(now, &ask) } else { now };
-        self.fleet.release(&receipt, Release::Done, Some(evidence));
         self.serve(now);
         match verdict {
             Verdict::Stop(why) => self.stopped(now, job.id, why, soonest),
             Verdict::Retry { delay, .. } => Next::Wait(now + delay),
         }
+    }
+
+    fn deadline(&self, job: u32) -> Time {
+        self.jobs.get(&job).map_or(Time::MAX, |held| held.deadline)
     }
 
     fn called(&mut self) -> Option<u32> {

@@ -6,7 +6,6 @@ mod trouble;
 pub use run::Run;
 pub(super) use trouble::CALM;
 
-use super::contender::Contender;
 use super::job::Job;
 use super::world::{Answer, Attempt, Truth, World};
 use crate::request::Time;
@@ -128,18 +127,19 @@ impl Metrics {
     }
 
     /// Looks at what rests, now and then.
-    pub(super) fn look(&mut self, now: Time, world: &World, contender: &dyn Contender) {
+    pub(super) fn look(&mut self, now: Time, world: &World, resting: impl FnOnce(Time) -> Vec<(u32, u32)>) {
         if self.looked.is_some_and(|at| now.since(at) < LOOK) {
             return;
         }
         self.looked = Some(now);
-        for (origin, exit) in contender.resting(now) {
+        for (origin, exit) in resting(now) {
             self.rested.0 += 1;
             self.rested.1 += u64::from(world.would_serve(now, origin, exit));
         }
     }
 
-    pub(super) fn end(mut self, now: Time, world: &World, contender: &dyn Contender) -> Run {
+    /// `lane`: how many retries a second are admitted at so many successes, if the rules say.
+    pub(super) fn end(mut self, now: Time, world: &World, lane: impl FnOnce(f64) -> Option<f64>) -> Run {
         let run = &mut self.run;
         for origin in &world.origins {
             run.bans += origin.tally.bans;
@@ -156,7 +156,7 @@ impl Metrics {
         run.innocent = (self.rested.0 > 0).then(|| self.rested.1 as f64 / self.rested.0 as f64);
         if let Some(trouble) = &self.trouble {
             trouble.tell(run);
-            run.lane = contender.retries_a_second(trouble.usual(run));
+            run.lane = lane(trouble.usual(run));
         }
         self.run
     }

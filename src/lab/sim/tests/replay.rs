@@ -1,10 +1,12 @@
 //! That decisions hang on nothing but what was heard.
 
 use super::*;
+use crate::lab::sim::contender::Next;
 use crate::lab::sim::journal::{Entry, Heard, Journal};
 use crate::lab::sim::luck::Luck;
 use crate::lab::sim::run::overheard;
 use crate::lab::sim::world::World;
+use std::collections::HashSet;
 
 #[test]
 fn what_was_heard_leads_to_the_same_decisions_without_a_world() {
@@ -14,6 +16,7 @@ fn what_was_heard_leads_to_the_same_decisions_without_a_world() {
         // Its luck is another, and nothing ever happens in it.
         let world = World::new(&scenario, Luck::new(99));
         let (mut again, mut journal) = (Policy::Ours.contender(&scenario, 1), Journal::default());
+        let mut waits = HashSet::new();
         for input in &heard {
             let next = match &input.heard {
                 Heard::Begins => again.begin(input.at, &input.job, &world),
@@ -22,7 +25,18 @@ fn what_was_heard_leads_to_the_same_decisions_without_a_world() {
                     again.answered(input.at, &input.job, *exit, evidence, &world)
                 }
             };
-            journal.note(Entry { at: input.at, job: input.job.id, what: next.into() });
+            let (at, job) = (input.at, input.job.id);
+            // A wait is noted when it begins, and one of nothing is none.
+            let is_new = match next {
+                Next::Wait(until) => until > at && waits.insert(job),
+                _ => {
+                    waits.remove(&job);
+                    true
+                }
+            };
+            if is_new {
+                journal.note(Entry { at, job, what: next.into() });
+            }
             while again.called().is_some() {}
         }
         assert_eq!(journal.digest(), run.log, "{name}");

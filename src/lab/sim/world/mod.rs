@@ -158,6 +158,11 @@ impl World {
         Leg::Arrives(now + self.latency(attempt) / 2)
     }
 
+    /// It is broken off before it is at the site.
+    pub(super) fn lose(&mut self, attempt: &Attempt) {
+        self.on_the_way[attempt.job.origin as usize][attempt.exit as usize] -= 1;
+    }
+
     /// What the site says, and when that is back.
     pub(super) fn arrive(&mut self, now: Time, attempt: &Attempt) -> (Time, Answer) {
         self.on_the_way[attempt.job.origin as usize][attempt.exit as usize] -= 1;
@@ -194,7 +199,10 @@ impl World {
                 _ => blocked,
             },
             Truth::Limited => Evidence::of(Outcome::RateLimited { retry_after: hint.map(RetryAfter::new) }),
-            Truth::Down => Evidence::of(Outcome::OriginError { status: StatusCode::SERVICE_UNAVAILABLE }),
+            Truth::Down => {
+                let status = StatusCode::SERVICE_UNAVAILABLE;
+                Evidence::of(Outcome::OriginError { status }).for_all(true)
+            }
             Truth::Unreached => Evidence::of(Outcome::ProxyError { phase: Phase::ExitTcp }),
             Truth::Login => Evidence::of(Outcome::AuthError { reason: AuthReason::Rejected }),
         };

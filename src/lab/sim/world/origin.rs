@@ -310,14 +310,15 @@ impl Origin {
     /// The shock, if it is due.
     pub(super) fn shock(&mut self, now: Time, origin: u32, luck: Luck) {
         let Some(shock) = self.rules.shock.filter(|_| !self.shocked) else { return };
-        if now < Time::ZERO + shock.at {
+        let at = Time::ZERO + shock.at;
+        if now < at {
             return;
         }
         self.shocked = true;
         for (exit, known) in (0_u64..).zip(&mut self.known) {
             if luck.chance(shock.share, For::Shock, &[origin.into(), exit]) {
-                let until = Time::ZERO + shock.at + shock.ban;
-                self.tally.burned += until.since(now.max(known.banned_until));
+                let until = at + shock.ban;
+                self.tally.burned += until.since(at.max(known.banned_until));
                 known.banned_until = known.banned_until.max(until);
                 known.bans += 1;
             }
