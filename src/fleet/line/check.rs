@@ -15,9 +15,9 @@ impl Line {
         for (group, queue) in &self.queues {
             let first = queue.waiters.first_key_value().expect("an empty queue goes");
             assert_eq!(self.heads.get(*first.0), Some(*group), "the first of a queue is its head");
-            for (number, ticket) in &queue.waiters {
+            for (rank, ticket) in &queue.waiters {
                 let waiter = self.get(*ticket).expect("who is queued is there");
-                assert_eq!((waiter.number, waiter.group), (*number, *group));
+                assert_eq!((waiter.rank, waiter.group), (*rank, *group));
                 assert!(waiter.is_queued() && waiter.promise.is_none());
                 queued += 1;
             }
@@ -27,6 +27,9 @@ impl Line {
                     "its time comes"
                 );
             }
+        }
+        if let Some(shares) = &self.shares {
+            shares.check(self.waiters.iter().filter_map(|waiter| Some((waiter.share?, waiter.rank))));
         }
         assert_eq!(self.heads.len(), self.queues.len());
         for (until, ticket) in &self.called {

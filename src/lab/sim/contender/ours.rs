@@ -11,7 +11,7 @@ use crate::lab::sim::job::Job;
 use crate::lab::sim::scenario::Scenario;
 use crate::lab::sim::world::World;
 use crate::outcome::Evidence;
-use crate::request::{LeaseRequest, Origin, Time};
+use crate::request::{Classes, LeaseRequest, Origin, Time};
 use crate::verdict::{RetryRules, Verdict, Why as Stop};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -68,6 +68,7 @@ impl Ours {
             epoch: 0,
             bounds: Bounds::default(),
             knobs: parts.knobs,
+            classes: Classes::default(),
         };
         let origins = (0..scenario.origins.len()).map(|at| Origin::from(format!("site{at}.test"))).collect();
         Self {
