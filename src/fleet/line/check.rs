@@ -28,6 +28,9 @@ impl Line {
                 );
             }
         }
+        for waiter in self.waiters.iter() {
+            assert!(!waiter.open || matches!(waiter.turn, Turn::Called { .. }), "it is settled");
+        }
         if let Some(shares) = &self.shares {
             shares.check(self.waiters.iter().filter_map(|waiter| Some((waiter.share?, waiter.rank))));
         }
@@ -76,6 +79,10 @@ impl Fleet {
                 matches!(seen, Err(NoExit::Held { .. })),
                 "waits for its origin, and could go: {seen:?}"
             );
+        }
+        let open = self.line.shares.as_ref().is_some_and(|shares| shares.is_open(origin));
+        if open && group.wants_any() {
+            return; // one goes before it, and then it is looked at
         }
         let other = Group::of(ask, origin, self.pool.stake(now, ask, origin), waiter.number) != group;
         if other || waiter.held_until <= now {

@@ -94,6 +94,8 @@ pub(super) struct Waiter {
     rank: Rank,
     /// Where it has its share, if there are classes.
     share: Option<Share>,
+    /// It was called for any exit that there is, and none is kept for it.
+    open: bool,
     /// When its patience ends.
     pub(super) until: Time,
     pub(super) turn: Turn,
@@ -232,6 +234,7 @@ impl Line {
             number,
             rank: Rank::of(number),
             share,
+            open: false,
             until,
             turn: Turn::Queued,
             promise: None,
@@ -288,9 +291,39 @@ impl Line {
         (waiter.turn, waiter.promise) = (Turn::Called { until }, promise);
         if let (Some(shares), Some(share)) = (&mut self.shares, waiter.share) {
             shares.call(share, waiter.rank);
+            waiter.open = waiter.promise.is_none() && waiter.group.wants_any();
+            if waiter.open {
+                shares.set_open(share.origin, true);
+            }
         }
         self.called.insert((until, ticket));
         self.wake(ticket);
+    }
+
+    /// A waiter that was called has come, or does not.
+    fn settled(&mut self, ticket: Ticket) {
+        let Some(waiter) = self.waiters.get_mut(ticket.0).filter(|waiter| waiter.open) else { return };
+        waiter.open = false;
+        if let (Some(shares), Some(share)) = (&mut self.shares, waiter.share) {
+            shares.set_open(share.origin, false);
+            self.heads.look_at_origin(share.origin);
+        }
+    }
+
+    /// Whether classes keep a head from any exit that it wants: one who was called takes its own first, and those go in order
+    /// who wait for their pace.
+    pub(super) fn yields(&mut self, now: Time, ticket: Ticket) -> bool {
+        let Some(shares) = &self.shares else { return false };
+        let Some(waiter) = self.waiters.get(ticket.0) else { return false };
+        let (Some(share), true) = (waiter.share, waiter.group.wants_any()) else { return false };
+        if shares.is_open(share.origin) {
+            return true;
+        }
+        let next = |group| self.queues.get(&group).and_then(|queue| queue.pace).map(|pace| pace.next);
+        let before = self.heads.ahead(share.origin, waiter.rank).filter(|group| group.wants_any());
+        let Some(next) = before.filter_map(next).find(|next| *next > now) else { return false };
+        self.follow(now, waiter.group, next);
+        true
     }
 
     /// Takes what is kept for a waiter.
@@ -306,6 +339,7 @@ impl Line {
                 waiter.turn = Turn::PassedOver;
                 self.lapsed.extend(waiter.promise.take());
                 let group = waiter.group;
+                self.settled(ticket);
                 self.look_at(group);
             }
         }
@@ -395,6 +429,7 @@ impl Line {
         let (group, rank) = (waiter.group, waiter.rank);
         if let Turn::Called { until } = waiter.turn {
             self.called.remove(&(until, ticket));
+            self.settled(ticket);
         }
         let drives = self.heads.first().is_some_and(|(first, _)| first == rank);
         let Some(queue) = self.queues.get_mut(&group) else { return };

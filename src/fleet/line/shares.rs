@@ -36,6 +36,8 @@ pub(super) struct Shares {
 
 struct Place {
     now: u64,
+    /// Who was called, and may find that another was faster.
+    open: u32,
     classes: Vec<Class>,
 }
 
@@ -107,6 +109,17 @@ impl Shares {
         }
     }
 
+    /// A waiter was called for any exit and has not come yet, or is not called any more.
+    pub(super) fn set_open(&mut self, origin: OriginIx, open: bool) {
+        if let Some(place) = self.places.get_mut(&origin) {
+            place.open = if open { place.open + 1 } else { place.open.saturating_sub(1) };
+        }
+    }
+
+    pub(super) fn is_open(&self, origin: OriginIx) -> bool {
+        self.places.get(&origin).is_some_and(|place| place.open > 0)
+    }
+
     /// A waiter is gone.
     pub(super) fn leave(&mut self, share: Share, rank: Rank) {
         let Some(place) = self.places.get_mut(&share.origin) else { return };
@@ -140,6 +153,6 @@ impl Shares {
 
 impl Place {
     fn new(classes: usize) -> Self {
-        Self { now: 0, classes: vec![Class::default(); classes] }
+        Self { now: 0, open: 0, classes: vec![Class::default(); classes] }
     }
 }

@@ -66,6 +66,14 @@ impl Heads {
         self.all.range(..rank).take(most).count()
     }
 
+    /// Those before it that want to go to the same origin: the first of them, where they are many.
+    pub(super) fn ahead(&self, origin: OriginIx, rank: Rank) -> impl Iterator<Item = Group> {
+        /// As many are looked at, one by one.
+        const MOST: usize = 64;
+        let range = self.at.range((Some(origin), Rank::FIRST)..(Some(origin), rank)).take(MOST);
+        range.filter_map(|(_, rank)| self.get(*rank))
+    }
+
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         debug_assert_eq!(self.all.len(), self.at.len());
