@@ -1,5 +1,6 @@
 //! The fleet: every worker that shares a scheduler, as one set of decisions. Pure: `now` comes in, values go out.
 
+mod forecast;
 mod governor;
 mod lane;
 mod line;
@@ -13,6 +14,7 @@ mod table;
 mod tests;
 mod waiting;
 
+pub use forecast::{Forecast, LimitedBy};
 pub(crate) use line::Ticket;
 pub use receipt::Release;
 pub(crate) use receipt::{Grant, Refusal, RetryAsk};

@@ -283,6 +283,6 @@ pub struct PairSnapshot {
 }
 
 #[cfg(feature = "serde")]
-fn seconds<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+pub(super) fn seconds<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(duration.as_secs_f64())
 }

@@ -2,6 +2,7 @@
 
 use super::job::Job;
 use super::world::{Answer, Attempt, Truth, World};
+use crate::fleet::Forecast;
 use crate::request::Time;
 use std::time::Duration;
 
@@ -71,6 +72,9 @@ pub struct Run {
     pub decisions: u64,
     /// SHA-256 of all of them, in hexadecimal digits.
     pub log: String,
+    /// What it expected of the first site, every 20 s.
+    #[serde(skip)]
+    pub(super) forecasts: Vec<(Time, Forecast)>,
     /// Attempts that reached the sites, by second.
     #[serde(skip)]
     pub attempts_at: Vec<u32>,

@@ -20,6 +20,9 @@ pub fn run(scenario: &Scenario, policy: Policy, seed: u64) -> Run {
     Engine::new(scenario, policy.name(), seed, contender).play()
 }
 
+/// How often it is asked what it expects.
+const FORECAST: Duration = Duration::from_secs(20);
+
 enum Event {
     /// A worker is free.
     Worker,
@@ -119,9 +122,17 @@ impl<'a> Engine<'a> {
 
     fn play(mut self) -> Run {
         let horizon = Time::ZERO + self.scenario.horizon;
+        let mut asks = Time::ZERO + FORECAST;
         while let Some((now, event)) = self.queue.next() {
             if now > horizon || self.over == self.jobs.len() {
                 break;
+            }
+            if now >= asks {
+                self.metrics
+                    .run
+                    .forecasts
+                    .extend(self.contender.forecast(now).map(|forecast| (now, forecast)));
+                asks = asks + FORECAST;
             }
             self.step(now, event);
         }

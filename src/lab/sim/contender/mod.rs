@@ -8,6 +8,7 @@ pub(super) use ours::{Ours, Parts};
 
 use super::job::Job;
 use super::world::World;
+use crate::fleet::Forecast;
 use crate::outcome::Evidence;
 use crate::request::Time;
 
@@ -50,6 +51,11 @@ pub(super) trait Contender {
 
     /// Who may look again now, in order; until there is nobody.
     fn called(&mut self) -> Option<u32> {
+        None
+    }
+
+    /// What it expects of the first site.
+    fn forecast(&self, _: Time) -> Option<Forecast> {
         None
     }
 

@@ -4,7 +4,7 @@ use super::{Contender, Next, Why};
 use crate::draw::mix;
 use crate::exit::{ExitId, ExitList, Pool};
 use crate::fleet::{
-    Bounds, Event, Fleet, FleetConfig, Grant, Member, Refusal, Release, RetryAsk, Ticket, Turn,
+    Bounds, Event, Fleet, FleetConfig, Forecast, Grant, Member, Refusal, Release, RetryAsk, Ticket, Turn,
 };
 use crate::knobs::Knobs;
 use crate::lab::sim::job::Job;
@@ -233,6 +233,10 @@ impl Contender for Ours {
 
     fn called(&mut self) -> Option<u32> {
         self.called.pop_front()
+    }
+
+    fn forecast(&self, now: Time) -> Option<Forecast> {
+        Some(self.fleet.forecast(now, self.origins.first()?))
     }
 
     fn said(&mut self) -> Vec<String> {
