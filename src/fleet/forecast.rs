@@ -6,6 +6,9 @@ use crate::request::{Origin, Time};
 use std::fmt;
 use std::time::Duration;
 
+/// As many recent successes count as much as what was learned: tried on the simulator's T and G, 20 to 1,000 exits.
+const LEARNED: f64 = 100.0;
+
 /// What can be asked of one site for as long as nothing changes, and what limits it. Prints as a sentence.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -13,8 +16,8 @@ use std::time::Duration;
 pub struct Forecast {
     /// The site.
     pub origin: Origin,
-    /// Requests a second that it serves in the long run; what it serves now, where nothing limits it. `None` if nothing is
-    /// known of it.
+    /// Requests a second that it serves in the long run: what its limits come to, and the nearer to what it serves lately the
+    /// more that is, while requests wait for it; or that alone, where nothing has limited it. `None` if nothing is known of it.
     pub per_second: Option<f64>,
     /// What more requests would meet first.
     pub limited_by: LimitedBy,
@@ -53,7 +56,7 @@ pub enum LimitedBy {
         #[cfg_attr(feature = "serde", serde(serialize_with = "super::snapshot::seconds"))]
         left: Duration,
     },
-    /// Every login is stopped.
+    /// Every login is stopped, or every exit kept out by a person.
     Stopped,
     /// The fleet is drained.
     Drained,
@@ -97,6 +100,9 @@ fn limit(capacity: &Capacity) -> (Option<f64>, LimitedBy) {
     let site = LimitedBy::Concurrency { limit: capacity.limit.unwrap_or(u32::MAX) };
     let all = [(at_site, site), (capacity.by_gaps, by_gaps), (in_pools, LimitedBy::Exits { exits })];
     match all.into_iter().min_by(|one, other| one.0.total_cmp(&other.0)) {
+        Some((rate, by)) if rate.is_finite() && capacity.waits && served > 0.0 => {
+            (Some(between(rate, served, capacity.recent)), by)
+        }
         Some((rate, by)) if rate.is_finite() => (Some(rate), by),
         // There is a limit, and nobody is there to tell what it comes to.
         _ if capacity.limit.is_some() => (None, site),
@@ -105,12 +111,21 @@ fn limit(capacity: &Capacity) -> (Option<f64>, LimitedBy) {
     }
 }
 
+/// While requests wait, what a site serves is what it bears: nearer than what is learned step by step, but where it serves few
+/// at all. So the more there are to go by, the more it counts.
+fn between(learned: f64, served: f64, recent: f64) -> f64 {
+    let weight = recent / (recent + LEARNED);
+    libm::exp(weight * libm::log(served) + (1.0 - weight) * libm::log(learned))
+}
+
 impl fmt::Display for Forecast {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { origin, per_second, limited_by, .. } = self;
         match (per_second, limited_by) {
             (_, LimitedBy::Drained) => return write!(f, "none at {origin}: the fleet is drained"),
-            (_, LimitedBy::Stopped) => return write!(f, "none at {origin}: every login is stopped"),
+            (_, LimitedBy::Stopped) => {
+                return write!(f, "none at {origin}: every login is stopped, or kept out by a person");
+            }
             (_, LimitedBy::Held { left }) if left.is_zero() => {
                 return write!(f, "none at {origin}: it fails everybody, and one request tries it");
             }
@@ -121,7 +136,9 @@ impl fmt::Display for Forecast {
                     "none at {origin}: it fails everybody, and is left alone for {seconds:.1} s"
                 );
             }
-            (_, LimitedBy::Exits { exits: 0 }) => return write!(f, "none at {origin}: no exit may serve it"),
+            (_, LimitedBy::Exits { exits: 0 }) => {
+                return write!(f, "none at {origin}: no exit may serve it now");
+            }
             (None, LimitedBy::Concurrency { limit }) => {
                 return write!(f, "unknown at {origin}: at most {limit} at once, and none is out");
             }

@@ -6,6 +6,7 @@ use super::ix::OriginIx;
 use super::named::Among;
 use crate::request::Time;
 use std::collections::BTreeSet;
+use std::f64::consts::LN_2;
 use std::time::Duration;
 
 /// Every limit there is at one origin. Rates are per second.
@@ -24,8 +25,11 @@ pub(crate) struct Capacity {
     pub(crate) most: Option<u64>,
     pub(crate) limit: Option<u32>,
     pub(crate) in_flight: u32,
-    /// Successes lately.
+    /// Requests wait in line for it.
+    pub(crate) waits: bool,
+    /// Successes a second lately, and how many of them still count.
     pub(crate) served: f64,
+    pub(crate) recent: f64,
 }
 
 impl Pool {
@@ -40,6 +44,11 @@ impl Pool {
         let rests = |index| self.down.contains(index) || resting.contains(&index);
         let fixed = (0..).zip(&self.exits.fixed);
         let fixed = fixed.filter(|(index, exit)| serves(exit) && !rests(*index)).map(|(_, exit)| exit);
+        let served = record.map_or(0.0, |record| {
+            let mut flow = record.flow;
+            flow.take_in(now, record.counts.ok, false, self.half_life);
+            flow.rate(now, self.half_life)
+        });
         let mut capacity = Capacity {
             held: record.and_then(|record| Self::held_for(now, &record.room)),
             exits: 0,
@@ -49,11 +58,9 @@ impl Pool {
             most: Some(0),
             limit: record.and_then(|record| record.room.limit()),
             in_flight: record.map_or(0, |record| record.room.in_flight),
-            served: record.map_or(0.0, |record| {
-                let mut flow = record.flow;
-                flow.take_in(now, record.counts.ok, false, self.half_life);
-                flow.rate(now, self.half_life)
-            }),
+            waits: record.is_some_and(|record| record.waiting > 0),
+            served,
+            recent: served * self.half_life / LN_2,
         };
         for exit in fixed.chain(self.exits.minted.iter().filter(|exit| serves(exit))) {
             capacity.add(exit);

@@ -70,6 +70,11 @@ impl Classes {
         self.names().position(|known| known == name)
     }
 
+    #[cfg(feature = "config")]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Key, u32)> {
+        self.0.iter().map(|(name, weight)| (name, *weight))
+    }
+
     pub(crate) fn weights(&self) -> impl Iterator<Item = u32> {
         self.0.iter().map(|(_, weight)| *weight)
     }

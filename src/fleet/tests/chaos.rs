@@ -260,7 +260,8 @@ fn nothing_leaks_and_nothing_wedges() {
     let mut classes = Classes::default();
     for round in 0..150 {
         if round == 100 {
-            [("prices", 3), ("bulk", 1)].map(|(name, weight)| classes.add(name.into(), weight));
+            classes.add("prices".into(), 3);
+            classes.add("bulk".into(), 1);
         }
         let mut world = live(&mut Dice(round), &classes);
         let snapshot = world.snapshot();

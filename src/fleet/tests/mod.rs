@@ -12,6 +12,7 @@ mod clock;
 mod diagnosis;
 mod domains;
 mod figures;
+mod forecast;
 mod freshness;
 mod gates;
 mod gateways;

@@ -46,6 +46,10 @@ pub struct Run {
     pub p99: f64,
     /// The same, of all.
     pub slowest: f64,
+    /// The same of price checks, if there are some: from the beginning to success.
+    pub price_p50: f64,
+    /// The same, of 99 in 100.
+    pub price_p99: f64,
     /// Bans that the sites have spoken.
     pub bans: u64,
     /// Attempts on a banned exit.
@@ -111,6 +115,7 @@ pub(super) struct Metrics {
     pub(super) run: Run,
     trigger: Option<(Duration, Duration)>,
     waits: Vec<f64>,
+    prices: Vec<f64>,
     tenths: Vec<u32>,
     /// Attempts and successes before the trigger, and from when it is calm again.
     before: (u64, u64),
@@ -131,7 +136,15 @@ fn add<T: Copy + Default + std::ops::AddAssign>(bins: &mut Vec<T>, at: usize, mo
 impl Metrics {
     pub(super) fn new(run: Run, trigger: Option<(Duration, Duration)>, origins: usize) -> Self {
         let run = Run { by_origin: vec![(0, 0); origins], ..run };
-        Self { run, trigger, waits: Vec::new(), tenths: Vec::new(), before: (0, 0), after: (0, 0) }
+        Self {
+            run,
+            trigger,
+            waits: Vec::new(),
+            prices: Vec::new(),
+            tenths: Vec::new(),
+            before: (0, 0),
+            after: (0, 0),
+        }
     }
 
     pub(super) fn came(&mut self, job: &Job) {
@@ -180,6 +193,11 @@ impl Metrics {
         run.limited += u64::from(answer.truth == Truth::Limited);
     }
 
+    /// A price check was served.
+    pub(super) fn priced(&mut self, now: Time, since: Time) {
+        self.prices.push(now.since(since).as_secs_f64());
+    }
+
     pub(super) fn done(&mut self, now: Time, since: Time, job: &Job, truth: Truth) {
         self.run.makespan = now.since(Time::ZERO).as_secs_f64();
         if truth != Truth::Served {
@@ -220,11 +238,14 @@ impl Metrics {
             self.run.wasted_down += origin.tally.refused_down;
         }
         self.waits.sort_by(f64::total_cmp);
-        let at = |share: f64| {
-            let index = (share * self.waits.len() as f64).ceil() as usize;
-            self.waits.get(index.saturating_sub(1)).copied().unwrap_or(0.0)
+        self.prices.sort_by(f64::total_cmp);
+        let at = |waits: &[f64], share: f64| {
+            let index = (share * waits.len() as f64).ceil() as usize;
+            waits.get(index.saturating_sub(1)).copied().unwrap_or(0.0)
         };
-        (self.run.p50, self.run.p99, self.run.slowest) = (at(0.5), at(0.99), at(1.0));
+        let (all, prices) = (&*self.waits, &*self.prices);
+        (self.run.p50, self.run.p99, self.run.slowest) = (at(all, 0.5), at(all, 0.99), at(all, 1.0));
+        (self.run.price_p50, self.run.price_p99) = (at(prices, 0.5), at(prices, 0.99));
         self.run.peak_tenth = self.tenths.iter().copied().max().unwrap_or(0);
         self.run.peak = self.tenths.windows(10).map(|second| second.iter().sum()).max().unwrap_or(0);
         let per_success = |(attempts, successes): (u64, u64)| attempts as f64 / successes.max(1) as f64;

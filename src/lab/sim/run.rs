@@ -239,6 +239,9 @@ impl<'a> Engine<'a> {
                 note(What::Done);
                 self.over += 1;
                 self.metrics.done(now, began, &job, truth);
+                if truth == Truth::Served && self.scenario.is_price(id) {
+                    self.metrics.priced(now, began);
+                }
                 self.free(now);
             }
             Next::GiveUp(why) => {

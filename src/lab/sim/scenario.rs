@@ -16,6 +16,9 @@ pub struct Scenario {
     pub(super) load: Load,
     pub(super) spread: Spread,
     pub(super) poison: f64,
+    /// One job in so many is a price check, if some are; and the weights of those and of all others, if they are classes.
+    pub(super) prices: Option<u32>,
+    pub(super) weights: Option<(u32, u32)>,
     pub(super) origins: Vec<Rules>,
     pub(super) latency: Latency,
     pub(super) exit: fn(u32) -> ExitRules,
@@ -89,6 +92,8 @@ impl Scenario {
             load: Load::Closed { workers: 256 },
             spread: Spread::One,
             poison: 0.0,
+            prices: None,
+            weights: None,
             origins: Vec::new(),
             latency: Latency::LogNormal { median: 0.8, sigma: 0.5 },
             exit: |_| ExitRules::GOOD,
@@ -174,6 +179,18 @@ impl Scenario {
     pub fn pool(mut self, exits: u32, workers: u32) -> Self {
         (self.exits, self.load) = (exits.max(1), Load::Closed { workers });
         self
+    }
+
+    /// Makes one job in so many a price check, and a class of its own if there are weights: theirs, and that of the others.
+    #[must_use]
+    pub const fn prices(mut self, one_in: u32, weights: Option<(u32, u32)>) -> Self {
+        (self.prices, self.weights) = (Some(one_in), weights);
+        self
+    }
+
+    /// Whether a job is a price check.
+    pub(super) fn is_price(&self, job: u32) -> bool {
+        self.prices.is_some_and(|one_in| job % one_in.max(1) == 0)
     }
 
     /// Sets how long a job may take in an open load.

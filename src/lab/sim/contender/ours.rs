@@ -46,6 +46,8 @@ pub(in crate::lab::sim) struct Ours {
     sent: HashMap<u32, u32>,
     /// Of the whole job, for jobs that are put aside and taken up again.
     patience: Option<Duration>,
+    /// Which jobs are price checks, where these are a class.
+    prices: Option<u32>,
 }
 
 struct Held {
@@ -68,7 +70,7 @@ impl Ours {
             epoch: 0,
             bounds: Bounds::default(),
             knobs: parts.knobs,
-            classes: Classes::default(),
+            classes: classes(scenario),
         };
         let origins = (0..scenario.origins.len()).map(|at| Origin::from(format!("site{at}.test"))).collect();
         Self {
@@ -80,11 +82,17 @@ impl Ours {
             called: VecDeque::new(),
             sent: HashMap::new(),
             patience: scenario.patience,
+            prices: scenario.prices.filter(|_| scenario.weights.is_some()),
         }
     }
 
     fn ask(&self, job: &Job) -> LeaseRequest {
         let ask = LeaseRequest::per_request().origin(self.origins[job.origin as usize].clone());
+        let class = |one_in: u32| if job.id % one_in.max(1) == 0 { "prices" } else { "bulk" };
+        let ask = match self.prices {
+            None => ask,
+            Some(one_in) => ask.class(class(one_in)),
+        };
         match self.patience {
             None => ask,
             Some(patience) => ask.patience(patience).deadline(patience),
@@ -177,6 +185,15 @@ impl Ours {
             }
         }
     }
+}
+
+fn classes(scenario: &Scenario) -> Classes {
+    let mut classes = Classes::default();
+    if let Some((prices, bulk)) = scenario.weights {
+        classes.add("prices".into(), prices);
+        classes.add("bulk".into(), bulk);
+    }
+    classes
 }
 
 fn retry_at(refusal: &Refusal) -> Option<Time> {
