@@ -195,24 +195,6 @@ impl Line {
         self.waiters.get(ticket.0)
     }
 
-    /// Whether its class was declared, if it names one.
-    #[cold]
-    pub(super) fn knows_class(&self, ask: &LeaseRequest) -> bool {
-        self.shares
-            .as_ref()
-            .map_or_else(|| Classes::default().find(ask.class.as_ref()).is_some(), |shares| shares.has(ask))
-    }
-
-    /// Whether there are classes, and some of them wait to go there.
-    pub(super) fn is_shared(&self, origin: OriginIx) -> bool {
-        self.shares.as_ref().is_some_and(|shares| shares.waits_for(origin))
-    }
-
-    /// Where a request has its share, if there are classes.
-    pub(super) fn share(&self, ask: &LeaseRequest, origin: OriginIx) -> Option<Share> {
-        self.shares.as_ref()?.share(ask, origin)
-    }
-
     /// `None` if the line is full.
     pub(super) fn join(
         &mut self,
@@ -298,32 +280,6 @@ impl Line {
         }
         self.called.insert((until, ticket));
         self.wake(ticket);
-    }
-
-    /// A waiter that was called has come, or does not.
-    fn settled(&mut self, ticket: Ticket) {
-        let Some(waiter) = self.waiters.get_mut(ticket.0).filter(|waiter| waiter.open) else { return };
-        waiter.open = false;
-        if let (Some(shares), Some(share)) = (&mut self.shares, waiter.share) {
-            shares.set_open(share.origin, false);
-            self.heads.look_at_origin(share.origin);
-        }
-    }
-
-    /// Whether classes keep a head from any exit that it wants: one who was called takes its own first, and those go in order
-    /// who wait for their pace.
-    pub(super) fn yields(&mut self, now: Time, ticket: Ticket) -> bool {
-        let Some(shares) = &self.shares else { return false };
-        let Some(waiter) = self.waiters.get(ticket.0) else { return false };
-        let (Some(share), true) = (waiter.share, waiter.group.wants_any()) else { return false };
-        if shares.is_open(share.origin) {
-            return true;
-        }
-        let next = |group| self.queues.get(&group).and_then(|queue| queue.pace).map(|pace| pace.next);
-        let before = self.heads.ahead(share.origin, waiter.rank).filter(|group| group.wants_any());
-        let Some(next) = before.filter_map(next).find(|next| *next > now) else { return false };
-        self.follow(now, waiter.group, next);
-        true
     }
 
     /// Takes what is kept for a waiter.

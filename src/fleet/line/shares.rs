@@ -7,9 +7,9 @@
 //! Stamps of two origins say nothing about each other. There it is by arrival, as without classes: who goes before somebody
 //! counts as having come just before him.
 
-use super::Rank;
+use super::{Line, Rank, Ticket};
 use crate::pool::OriginIx;
-use crate::request::{Classes, LeaseRequest};
+use crate::request::{Classes, LeaseRequest, Time};
 use std::collections::{BTreeMap, HashMap};
 
 /// The length of a turn of weight 1.
@@ -148,6 +148,52 @@ impl Shares {
             kept += all.len();
         }
         assert_eq!(kept, count);
+    }
+}
+
+impl Line {
+    /// Whether its class was declared, if it names one.
+    #[cold]
+    pub(in crate::fleet) fn knows_class(&self, ask: &LeaseRequest) -> bool {
+        self.shares
+            .as_ref()
+            .map_or_else(|| Classes::default().find(ask.class.as_ref()).is_some(), |shares| shares.has(ask))
+    }
+
+    /// Whether there are classes, and some of them wait to go there.
+    pub(in crate::fleet) fn is_shared(&self, origin: OriginIx) -> bool {
+        self.shares.as_ref().is_some_and(|shares| shares.waits_for(origin))
+    }
+
+    /// Where a request has its share, if there are classes.
+    pub(in crate::fleet) fn share(&self, ask: &LeaseRequest, origin: OriginIx) -> Option<Share> {
+        self.shares.as_ref()?.share(ask, origin)
+    }
+
+    /// A waiter that was called has come, or does not.
+    pub(super) fn settled(&mut self, ticket: Ticket) {
+        let Some(waiter) = self.waiters.get_mut(ticket.0).filter(|waiter| waiter.open) else { return };
+        waiter.open = false;
+        if let (Some(shares), Some(share)) = (&mut self.shares, waiter.share) {
+            shares.set_open(share.origin, false);
+            self.heads.look_at_origin(share.origin);
+        }
+    }
+
+    /// Whether classes keep a head from any exit that it wants: one who was called takes its own first, and those go in order
+    /// who wait for their pace.
+    pub(in crate::fleet) fn yields(&mut self, now: Time, ticket: Ticket) -> bool {
+        let Some(shares) = &self.shares else { return false };
+        let Some(waiter) = self.waiters.get(ticket.0) else { return false };
+        let (Some(share), true) = (waiter.share, waiter.group.wants_any()) else { return false };
+        if shares.is_open(share.origin) {
+            return true;
+        }
+        let next = |group| self.queues.get(&group).and_then(|queue| queue.pace).map(|pace| pace.next);
+        let before = self.heads.ahead(share.origin, waiter.rank).filter(|group| group.wants_any());
+        let Some(next) = before.filter_map(next).find(|next| *next > now) else { return false };
+        self.follow(now, waiter.group, next);
+        true
     }
 }
 
