@@ -1,6 +1,7 @@
 //! The fleet: every worker that shares a scheduler, as one set of decisions. Pure: `now` comes in, values go out.
 
 mod calling;
+mod forecast;
 mod governor;
 mod lane;
 mod line;
@@ -13,6 +14,7 @@ mod table;
 mod tests;
 mod waiting;
 
+pub use forecast::{Forecast, LimitedBy};
 pub(crate) use line::Ticket;
 pub use receipt::Release;
 pub(crate) use receipt::{Grant, Refusal, RetryAsk};
@@ -37,7 +39,7 @@ use crate::exit::{self, Reuse, Route};
 use crate::knobs::Knobs;
 use crate::outcome::{Egress, Evidence, Outcome, Phase, WireBytes};
 use crate::pool::{BindingIx, Blocked, Choice, Entry, ExitIx, LeaseId, NoExit, OriginIx, Pool, PoolConfig};
-use crate::request::{Freshness, LeaseRequest, Origin, Time};
+use crate::request::{Classes, Freshness, LeaseRequest, Origin, Time};
 use crate::site::Sites;
 use crate::verdict::{Facts, RetryRules, Verdict, Why};
 use std::num::NonZeroU32;
@@ -54,6 +56,10 @@ const TICKS: u32 = 64;
 /// When to ask again after a bound was met.
 const BUSY: Duration = Duration::from_secs(1);
 
+const UNKNOWN_CLASS: Refusal = Refusal::Misuse(
+    "the request is of a class that was not declared; declare it with Builder::class, or mend its name",
+);
+
 /// What a fleet is built from.
 pub(crate) struct FleetConfig {
     /// Each exit and gateway in one of them alone.
@@ -66,6 +72,7 @@ pub(crate) struct FleetConfig {
     pub(crate) epoch: u64,
     pub(crate) bounds: Bounds,
     pub(crate) knobs: Knobs,
+    pub(crate) classes: Classes,
 }
 
 /// An exit, the binding that holds it, and why it was chosen.
@@ -108,7 +115,7 @@ impl Fleet {
             rules: config.rules,
             out: 0,
             most_out: config.bounds.leases,
-            line: Line::new(config.bounds.waiters),
+            line: Line::new(config.bounds.waiters, config.classes.with_default()),
             closed: false,
             shut_out: 0,
             refusals: RefusalCounts::default(),
@@ -127,6 +134,9 @@ impl Fleet {
         self.pool.tick(now);
         if self.out >= self.most_out {
             return Err(if self.closed { Refusal::Closed } else { Refusal::Full { retry_at: now + BUSY } });
+        }
+        if ask.class.is_some() && !self.line.knows_class(ask) {
+            return Err(UNKNOWN_CLASS);
         }
         let Some(origin) = self.pool.origin(now, name) else {
             return Err(busy(now, "as many origins are in use as Bounds::origins allows"));

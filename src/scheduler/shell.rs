@@ -7,7 +7,7 @@ use super::wakers::{Wakers, wake};
 use super::{Acquire, Builder, Lease, Operator, Snapshot, Until};
 use crate::error::LeaseError;
 use crate::exit::Route;
-use crate::fleet::{Fleet, FleetConfig, Receipt, Release, RetryAsk, State, Taken};
+use crate::fleet::{Fleet, FleetConfig, Forecast, Receipt, Release, RetryAsk, State, Taken};
 use crate::outcome::{Evidence, WireBytes};
 use crate::request::{LeaseRequest, Origin, Time};
 use crate::site::{Site, Sites};
@@ -169,6 +169,30 @@ impl Scheduler {
     pub fn snapshot(&self) -> Snapshot {
         let guarded = self.guarded();
         guarded.fleet.snapshot(self.now())
+    }
+
+    /// How many requests a second a site serves in the long run, and what limits it: the gap between two uses of an exit that its
+    /// 429s have taught, the leases that may be out there at once, or the exits' pools. A figure for now: it follows what is
+    /// learned within seconds, and knows no limit that nothing has met yet. Costs a walk over the exits.
+    ///
+    /// ```
+    /// use tower_egress::scheduler::LimitedBy;
+    /// use tower_egress::{ExitList, Scheduler, exit::Pool};
+    ///
+    /// let list = ExitList::parse("203.0.113.7:8080\n203.0.113.8:8080")?;
+    /// let spaced = Pool::new("dc", list).interval(std::time::Duration::from_secs(2));
+    /// let forecast = Scheduler::builder().pool(spaced).build()?.forecast("shop.example");
+    /// assert_eq!(forecast.per_second, Some(1.0));
+    /// assert_eq!(forecast.limited_by, LimitedBy::Exits { exits: 2 });
+    /// let told = "about 1.0 requests a second at shop.example: 2 exits at the limits of their pools";
+    /// assert_eq!(forecast.to_string(), told);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn forecast(&self, site: impl Into<Origin>) -> Forecast {
+        let site = site.into();
+        let guarded = self.guarded();
+        guarded.fleet.forecast(self.now(), &site)
     }
 
     /// Says what of it was taken.

@@ -37,6 +37,9 @@ pub fn run(scenario: &Scenario, policy: Policy, seed: u64) -> Run {
     engine.play()
 }
 
+/// How often it is asked what it expects.
+const FORECAST: Duration = Duration::from_secs(20);
+
 #[derive(Clone, Copy)]
 enum Event {
     /// A worker is free.
@@ -151,11 +154,19 @@ impl<'a> Engine<'a> {
     fn play(mut self) -> Run {
         let horizon = Time::ZERO + self.scenario.horizon;
         let mut end = Time::ZERO;
+        let mut asks = Time::ZERO + FORECAST;
         while let Some((now, event)) = self.queue.next() {
             if now > horizon || self.over == self.jobs.len() {
                 break;
             }
             end = now;
+            if now >= asks {
+                self.metrics
+                    .run
+                    .forecasts
+                    .extend(self.contender.forecast(now).map(|forecast| (now, forecast)));
+                asks = asks + FORECAST;
+            }
             self.step(now, event);
         }
         let mut run = self.metrics.end(end, &self.world, &*self.contender);
@@ -269,6 +280,9 @@ impl<'a> Engine<'a> {
             Next::Done => {
                 self.over += 1;
                 self.metrics.done(now, began, known.waited, &job, truth);
+                if truth == Truth::Served && self.scenario.is_price(id) {
+                    self.metrics.priced(now, began);
+                }
                 self.free(now);
             }
             Next::GiveUp(why) => {
