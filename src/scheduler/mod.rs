@@ -26,6 +26,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod after;
 mod attempt;
 mod builder;
 #[cfg_attr(all(test, egress_loom), path = "loom_tests/clock.rs")]

@@ -22,14 +22,17 @@ mod holders;
 mod pace;
 mod shares;
 mod sweep;
+mod waiter;
 
 pub(super) use group::{Group, Of};
+pub(super) use waiter::Waiter;
 
 use pace::Pace;
 use shares::{Share, Shares};
 use sweep::Heads;
+use waiter::{Rank, Turn};
 
-use crate::pool::{LeaseId, OriginIx, Promise, Slab, Slot};
+use crate::pool::{OriginIx, Promise, Slab, Slot};
 use crate::request::{Classes, LeaseRequest, Origin, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -49,72 +52,6 @@ impl Ticket {
     /// Where things may be kept for it: below the bound of the line.
     pub(crate) const fn index(self) -> usize {
         self.0.index()
-    }
-}
-
-/// Who goes before whom: in order of arrival, but for [classes](shares) at one origin.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub(super) struct Rank {
-    /// It counts as having come just before the one of that number; its own where there are no classes.
-    before: u64,
-    stamp: u64,
-    number: u64,
-}
-
-impl Rank {
-    const FIRST: Self = Self { before: 0, stamp: 0, number: 0 };
-    const LAST: Self = Self { before: u64::MAX, stamp: u64::MAX, number: u64::MAX };
-
-    const fn of(number: u64) -> Self {
-        Self { before: number, stamp: 0, number }
-    }
-
-    /// What comes after it, if anybody.
-    const fn next(self) -> Self {
-        Self { number: self.number + 1, ..self }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Turn {
-    Queued,
-    Called {
-        until: Time,
-    },
-    /// It was called and did not come. It keeps its place, but is not called again before it comes by itself.
-    PassedOver,
-}
-
-pub(super) struct Waiter {
-    /// What it asks for, and where; nothing if it waits for a state of the fleet.
-    pub(super) want: Option<(LeaseRequest, Origin)>,
-    pub(super) group: Group,
-    /// Its number in order of arrival.
-    pub(super) number: u64,
-    rank: Rank,
-    /// Where it has its share, if there are classes.
-    share: Option<Share>,
-    /// It was called for any exit that there is, and none is kept for it.
-    open: bool,
-    /// When its patience ends.
-    pub(super) until: Time,
-    pub(super) turn: Turn,
-    pub(super) promise: Option<Promise>,
-    /// Who holds what it holds, and until when.
-    holder: Option<u64>,
-    pub(super) held_until: Time,
-    /// It is among those to be woken.
-    woken: bool,
-}
-
-impl Waiter {
-    /// The name under which places of trials are kept for it. Those of leases are counted from the other end.
-    pub(super) const fn name(&self) -> LeaseId {
-        LeaseId(u64::MAX - self.number)
-    }
-
-    pub(super) const fn is_queued(&self) -> bool {
-        matches!(self.turn, Turn::Queued)
     }
 }
 

@@ -38,6 +38,7 @@ use crate::exit::{Exit, ExitId, ExitList, Gateway};
 use crate::outcome::{BlockedBy, RetryAfter};
 use crate::request::Granularity;
 use crate::site::Sites;
+use crate::verdict::{Verdict, Why};
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
