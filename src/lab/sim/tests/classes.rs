@@ -31,13 +31,16 @@ fn a_forecast_comes_near_what_a_site_serves() {
 
 #[test]
 fn price_checks_of_a_class_do_not_wait_as_long_as_the_crawl() {
-    let [with, without] = Scenario::PRICES.map(|world| {
-        let mut world = Scenario::find(world).unwrap().jobs(12_000);
-        world.horizon = Duration::from_secs(60);
-        let run = run(&world, Policy::Ours, 1);
-        (run.price_p50, run.price_p99, run.done)
-    });
-    // 0.8 s is what an answer takes; the slowest were limited, and sent again.
-    assert!(with.0 < 1.0 && without.0 > 2.0, "{with:?}, and {without:?} without classes");
-    assert!(with.1 < without.1 / 1.5, "{with:?}, and {without:?} without classes");
+    for seed in [1, 2] {
+        let [with, without] = Scenario::PRICES.map(|world| {
+            let mut world = Scenario::find(world).unwrap().jobs(12_000);
+            world.horizon = Duration::from_secs(60);
+            run(&world, Policy::Ours, seed)
+        });
+        // 0.8 s is what an answer takes. The slowest were limited and sent again, where classes say nothing.
+        let (fast, slow) = (with.price_p50, without.price_p50);
+        assert!(fast < 1.0 && slow > 2.0, "{fast} s, and {slow} s without classes");
+        let (done, before) = (with.done as f64, without.done as f64);
+        assert!(done > 0.99 * before, "no work is lost: {done} of {before}");
+    }
 }
