@@ -41,6 +41,8 @@ pub(in crate::lab::sim) struct Ours {
     called: VecDeque<u32>,
     /// Sends in vain of jobs that were put aside.
     sent: HashMap<u32, u32>,
+    /// How often a job may be sent, where the scenario says so.
+    sends: Option<u32>,
     /// Of the whole job, for jobs that are put aside and taken up again.
     patience: Option<Duration>,
     lane: Option<(Lane, f64)>,
@@ -80,6 +82,7 @@ impl Ours {
             waiting: HashMap::new(),
             called: VecDeque::new(),
             sent: HashMap::new(),
+            sends: scenario.sends,
             patience: scenario.patience,
             lane,
             prices: scenario.prices.filter(|_| scenario.weights.is_some()),
@@ -96,6 +99,15 @@ impl Ours {
         match self.patience {
             None => ask,
             Some(patience) => ask.patience(patience).deadline(patience),
+        }
+    }
+
+    /// With what is left of the sends that the scenario gives a job.
+    fn bounded(&self, ask: LeaseRequest, job: u32) -> LeaseRequest {
+        let sent = self.sent.get(&job).copied().unwrap_or(0);
+        match self.sends.and_then(|most| NonZeroU32::new(most.saturating_sub(sent))) {
+            Some(left) => ask.attempts(left),
+            None => ask,
         }
     }
 
@@ -156,7 +168,8 @@ impl Ours {
         let Some(held) = self.jobs.remove(&job) else { return Next::GiveUp(Why::Fatal) };
         let sent = self.sent.entry(job).or_default();
         *sent += held.ask.trail.sends;
-        if *sent >= MOST_SENDS {
+        let (sent, most) = (*sent, self.sends.unwrap_or(MOST_SENDS));
+        if sent >= most {
             return Next::GiveUp(Why::Exhausted);
         }
         let at = retry_at.unwrap_or(now + Duration::from_secs(1)).max(now + Duration::from_millis(1));
@@ -166,7 +179,7 @@ impl Ours {
         if at >= held.deadline {
             return Next::GiveUp(Why::Late);
         }
-        let mut ask = held.ask;
+        let mut ask = self.bounded(held.ask, job);
         ask.trail = Trail { deadline: Some(held.deadline), ..Trail::default() };
         self.jobs.insert(job, Held { ask, grant: None, ticket: None, deadline: held.deadline });
         Next::Wait(at)
@@ -228,7 +241,7 @@ fn retry_at(refusal: &Refusal) -> Option<Time> {
 
 impl Contender for Ours {
     fn begin(&mut self, now: Time, job: &Job, _: &World) -> Next {
-        let mut ask = self.ask(job);
+        let mut ask = self.bounded(self.ask(job), job.id);
         let deadline = *ask.trail.deadline.get_or_insert(now + ask.deadline);
         self.jobs.insert(job.id, Held { ask, grant: None, ticket: None, deadline });
         self.lease(now, job.id)
