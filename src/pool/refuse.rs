@@ -128,8 +128,15 @@ fn refuse(
         return (blocked && !pair.paced, after_all.then_some(Shown::BanAfterAll));
     }
     let trial = after_all || matches!(pair.gate.state(), State::Trial { .. });
-    let block =
-        blocked.then(|| pair.block(by.id, trial, terms.again, terms.doubts.map(|doubts| doubts.calm)));
+    // What refuses a request that another exit was refused for may be the request: a rest, but no strike and no proof. Else the
+    // trials of a small pool are all failed by those whom nobody serves, and its exits rest longer each time.
+    let unproven = blocked && by.again && !after_all && !terms.last && terms.doubts.is_some();
+    let block = match unproven {
+        true => Some(Block::Suspicion),
+        false => {
+            blocked.then(|| pair.block(by.id, trial, terms.again, terms.doubts.map(|doubts| doubts.calm)))
+        }
+    };
     let strikes = match block {
         Some(Block::Suspicion) => pair.strikes_now(now),
         Some(Block::Ban | Block::Other) => pair.strike(now),

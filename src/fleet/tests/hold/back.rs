@@ -48,7 +48,8 @@ fn many_who_come_while_a_few_go_back_are_let_go_as_slowly() {
 
 #[test]
 fn who_waited_for_an_exit_before_stands_with_the_others_then() {
-    let mut world = World::of(10);
+    let knobs = Knobs { spacing: None, ..Knobs::default() };
+    let mut world = World::new(Setup { knobs, ..config(10) });
     let mut tasks = Tasks::default();
     // Each of these has wants of its own, and so a queue of its own; and no exit before 3 s.
     let late: Vec<_> = (0..3).map(|exit| lease(&mut world, exit)).collect();

@@ -55,7 +55,9 @@ fn failures(exits: &[usize], apart: Duration) -> Vec<(usize, Duration, Evidence)
 
 /// Held by three exits.
 fn held_world() -> (World, Time) {
-    let mut world = World::of(10);
+    // How the line goes back, and not how far apart it keeps the uses of an exit.
+    let knobs = Knobs { spacing: None, ..Knobs::default() };
+    let mut world = World::new(Setup { knobs, ..config(10) });
     tell(&mut world, &failures(&[0, 1, 2], Duration::ZERO));
     let until = until(&mut world).expect("it is held");
     (world, until)

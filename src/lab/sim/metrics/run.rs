@@ -138,10 +138,11 @@ impl Run {
         if self.bytes == 0 { 0.0 } else { self.done as f64 * 1e6 / self.bytes as f64 }
     }
 
-    /// Share of the poisonous jobs that were given up as such.
+    /// Share of the poisonous jobs that were given up as such, of those that were not served by luck.
     #[must_use]
     pub fn recall(&self) -> f64 {
-        self.poison_found as f64 / self.poison.max(1) as f64
+        let served = self.done - self.done_clean;
+        self.poison_found as f64 / self.poison.saturating_sub(served).max(1) as f64
     }
 
     /// Share of the jobs given up as poisonous that were; 1 where there were none.
