@@ -169,3 +169,17 @@ async fn an_event_is_data_too() {
     assert!((3.75..4.7).contains(&events[2]["rest"].as_f64().unwrap()), "{}", events[2]);
     assert_eq!((&events[3]["why"], &events[3]["counts"]["cooling"]), (&json!("no_usable_exit"), &json!(1)));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_forecast_is_data() {
+    let list = ExitList::parse("203.0.113.7:8080\n203.0.113.8:8080").unwrap();
+    let pool = tower_egress::Pool::new("dc", list).interval(Duration::from_secs(4));
+    let forecast = Scheduler::builder().pool(pool).build().unwrap().forecast("shop.example");
+    let expected = json!({
+        "origin": "shop.example",
+        "per_second": 0.5,
+        "limited_by": { "exits": { "exits": 2 } },
+        "served": 0.0,
+    });
+    assert_eq!(serde_json::to_value(&forecast).unwrap(), expected);
+}

@@ -7,9 +7,11 @@ use super::sites::SiteTable;
 use super::value::Span;
 use super::wire::ClientTable;
 use crate::error::ConfigError;
+use crate::request::Classes;
 use crate::scheduler::Bounds;
 use crate::verdict::RetryRules;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 #[derive(Deserialize, Default)]
@@ -21,6 +23,7 @@ pub(super) struct Document {
     pub(super) request: RequestTable,
     pub(super) classify: ClassifyTable,
     pub(super) client: Option<ClientTable>,
+    pub(super) classes: BTreeMap<String, u32>,
     pub(super) bounds: BoundsTable,
     pub(super) member: Option<MemberTable>,
     pub(super) seed: Option<u64>,
@@ -106,6 +109,16 @@ impl BoundsTable {
         })?;
         Ok(bounds)
     }
+}
+
+/// `[classes]`: names and their weights.
+pub(super) fn classes(reader: &Reader<'_>, table: &BTreeMap<String, u32>) -> Result<Classes, ConfigError> {
+    let mut classes = Classes::default();
+    for (name, weight) in table {
+        classes.add(name.as_str().into(), *weight);
+    }
+    classes.check().map_err(|error| reader.placed("classes", error))?;
+    Ok(classes)
 }
 
 impl ClassifyTable {

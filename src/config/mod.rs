@@ -41,11 +41,12 @@
 //! | `[[pool]]` | `name`; `proxies`, `strict`; `gateway`; `proxy_tls`; `kind`, `country`, `vendor`, `weight`, `price_per_gb`, `max_in_flight`, `min_interval` |
 //! | `[pool.gateway]`, or several as `[[pool.gateway]]` | one of `provider`, `template`, `rotating`; `user`, `password`, `fields`, `via` (`http`, `https`, `socks5h`, `socks5`), `country`, `state`, `city`, `ttl`, `lifetime`, `idle`, `sessions`, `token_length`, `digits` |
 //! | `[[site]]` | `origin`, `pools`, `escalate_at`, `quiet`, `api`, `statuses` |
-//! | `[request]` | `granularity`, `window`, `max_uses`, `affinity`, `scope`, `on_loss`, `exclusive`, `freshness`, `deadline`, `patience`, `attempts`, `repeatable`, `pools`, `country`, `kind` |
+//! | `[request]` | `class`, `granularity`, `window`, `max_uses`, `affinity`, `scope`, `on_loss`, `exclusive`, `freshness`, `deadline`, `patience`, `attempts`, `repeatable`, `pools`, `country`, `kind` |
 //! | `[retry]` | `preset` (`default`, `article`, `negotiated`), `max_attempts`, `retries_per_success`, `replay_cap` |
 //! | `[classify]` | `attempt_timeout`, `body_idle_timeout`, `collect`, `pages` (whether block pages are looked for) |
 //! | `[client]` | `connect_timeout`, `tunnel_timeout`, `tls_timeout`, `establish_timeout`, `idle_timeout`, `max_idle`, `tunnel_http`, `http2`, `roots`, `proxy_tls` |
 //! | `proxy_tls`, of a pool or the client | `roots`, `identity = { chain, key }`, `server_name` |
+//! | `[classes]` | a weight for each name, as `prices = 3` |
 //! | `[bounds]` | `leases`, `waiters`, `origins`, `pairs`, `bindings`, `minted`, `events` |
 //! | `[member]` | `index`, `of` |
 //!
@@ -87,7 +88,7 @@ use crate::classify::ClassifyLayer;
 use crate::client::ExitClientBuilder;
 use crate::error::ConfigError;
 use crate::exit::Pool;
-use crate::request::{Affinity, Granularity, Key, LeaseRequest};
+use crate::request::{Affinity, Classes, Granularity, Key, LeaseRequest};
 use crate::scheduler::{Bounds, Builder, Scheduler};
 use crate::site::Site;
 use crate::stack::EgressLayer;
@@ -112,6 +113,7 @@ pub struct Config {
     #[cfg(feature = "client")]
     client: ExitClientBuilder,
     bounds: Bounds,
+    classes: Classes,
     member: Option<(u32, u32)>,
     seed: Option<u64>,
     warnings: Vec<ConfigError>,
@@ -151,11 +153,13 @@ impl Config {
 
     fn read(text: &str, file: Option<&Path>, env: Env<'_>) -> Result<Self, ConfigError> {
         let (document, mut reader) = Reader::open(text, file, env)?;
-        let Document { pool, site, retry, request, classify, client, bounds, member, seed } = document;
+        let Document { pool, site, retry, request, classify, client, bounds, classes, member, seed } =
+            document;
         let pools = pools::read(&mut reader, &pool)?;
         let told = pool.iter().zip(&pools).map(|(table, pool)| table.told(pool.gateways())).collect();
         let sites = sites::read(&reader, &site, &pools)?;
-        let lease = request.read(&reader, &pools)?;
+        let classes = document::classes(&reader, &classes)?;
+        let lease = request.read(&reader, &pools, &classes)?;
         #[cfg(feature = "client")]
         let client = wire::client(&reader, client.as_ref())?;
         #[cfg(not(feature = "client"))]
@@ -176,6 +180,7 @@ impl Config {
             #[cfg(feature = "client")]
             client,
             bounds,
+            classes,
             member,
             seed,
             warnings,
@@ -183,11 +188,13 @@ impl Config {
         })
     }
 
-    /// The scheduler's part: pools, sites, rules of retries, bounds, member and seed. Add what only a program can, such as
+    /// The scheduler's part: pools, sites, rules of retries, bounds, classes, member and seed. Add what only a program can, such as
     /// observers, and build it; or reload a scheduler with it.
     #[must_use]
     pub fn builder(&self) -> Builder {
         let builder = Builder::default().rules(self.rules.clone()).bounds(self.bounds);
+        let classes = self.classes.iter();
+        let builder = classes.fold(builder, |builder, (name, weight)| builder.class(name.clone(), weight));
         let builder = self.pools.iter().cloned().fold(builder, Builder::pool);
         let sites = self.sites.iter().cloned();
         let builder = sites.fold(builder, |builder, (origin, site)| builder.site(origin.as_str(), site));
@@ -236,7 +243,7 @@ impl Config {
 
     /// What `next` says otherwise than this one, and a [reload](crate::scheduler::Operator::reload) does not take over: tables,
     /// and keys outside of a table. `[request]`, `[classify]`, `[client]` and `retry.replay_cap` are a matter of layers and
-    /// clients, which are built once; `[bounds]`, `[member]` and `seed` are a scheduler's for life. Of `proxy_tls` it sees the
+    /// clients, which are built once; `[bounds]`, `[classes]`, `[member]` and `seed` are a scheduler's for life. Of `proxy_tls` it sees the
     /// server's name alone.
     ///
     /// ```
@@ -259,6 +266,7 @@ impl Config {
             ("[client]", differ(&self.client, &next.client)),
             ("retry.replay_cap", self.replay_cap != next.replay_cap),
             ("[bounds]", self.bounds != next.bounds),
+            ("[classes]", self.classes != next.classes),
             ("[member]", self.member != next.member),
             ("seed", self.seed != next.seed),
         ];

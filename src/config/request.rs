@@ -5,7 +5,7 @@ use super::reader::Reader;
 use super::value::Span;
 use crate::error::ConfigError;
 use crate::exit::Pool;
-use crate::request::{Affinity, Freshness, Granularity, LeaseRequest, OnLoss, Scope};
+use crate::request::{Affinity, Classes, Freshness, Granularity, LeaseRequest, OnLoss, Scope};
 use serde::Deserialize;
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use std::time::Duration;
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default, expecting = "a table")]
 pub(super) struct RequestTable {
+    class: Option<String>,
     granularity: Option<String>,
     window: Option<Span>,
     max_uses: Option<NonZeroU32>,
@@ -49,8 +50,21 @@ const FRESHNESS: &[(&str, Freshness)] =
     &[("keep", Freshness::Keep), ("per_lease", Freshness::PerLease), ("fresh", Freshness::Fresh)];
 
 impl RequestTable {
-    pub(super) fn read(&self, reader: &Reader<'_>, pools: &[Pool]) -> Result<LeaseRequest, ConfigError> {
+    pub(super) fn read(
+        &self,
+        reader: &Reader<'_>,
+        pools: &[Pool],
+        classes: &Classes,
+    ) -> Result<LeaseRequest, ConfigError> {
         let mut ask = self.held(reader)?;
+        if let Some(class) = &self.class {
+            if classes.find(Some(&class.as_str().into())).is_none() && class != "default" {
+                let known: Vec<_> = classes.iter().map(|(name, _)| name.as_str()).collect();
+                let cure = suggestion(class, &known);
+                return Err(reader.wrong("request.class", "is not among [classes]", cure));
+            }
+            ask = ask.class(class.as_str());
+        }
         let affinity = reader.word("request.affinity", self.affinity.as_deref(), AFFINITY)?;
         let scope = reader.word("request.scope", self.scope.as_deref(), SCOPE)?;
         let on_loss = reader.word("request.on_loss", self.on_loss.as_deref(), ON_LOSS)?;

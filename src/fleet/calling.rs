@@ -55,6 +55,9 @@ impl Fleet {
     }
 
     fn look_for_exit(&mut self, now: Time, ticket: Ticket, group: Group) {
+        if self.line.yields(now, ticket) {
+            return;
+        }
         let Some(waiter) = self.line.get(ticket) else { return };
         let (Some(origin), Some((ask, _))) = (group.origin(), &waiter.want) else { return };
         match self.pool.look(now, ask, origin) {

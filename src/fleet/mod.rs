@@ -1,18 +1,21 @@
 //! The fleet: every worker that shares a scheduler, as one set of decisions. Pure: `now` comes in, values go out.
 
 mod calling;
+mod forecast;
 mod governor;
 mod lane;
 mod line;
 mod multiplier;
 mod operate;
 mod receipt;
+mod retry;
 mod snapshot;
 mod table;
 #[cfg(test)]
 mod tests;
 mod waiting;
 
+pub use forecast::{Forecast, LimitedBy};
 pub(crate) use line::Ticket;
 pub use receipt::Release;
 pub(crate) use receipt::{Grant, Refusal, RetryAsk};
@@ -28,19 +31,17 @@ pub use crate::pool::{
 };
 pub(crate) use crate::pool::{Events, Installed, MOST_POOLS, Member, Taken};
 
-use lane::{Lanes, TurnAsk};
+use lane::Lanes;
 use line::Line;
 
-use crate::draw::{Stream, draw};
 use crate::error::HeldBy;
 use crate::exit::{self, Reuse, Route};
 use crate::knobs::Knobs;
 use crate::outcome::{Egress, Evidence, Outcome, Phase, WireBytes};
-use crate::pool::{BindingIx, Blocked, Choice, Entry, ExitIx, LeaseId, NoExit, OriginIx, Pool, PoolConfig};
-use crate::request::{Freshness, LeaseRequest, Origin, Time};
+use crate::pool::{BindingIx, Choice, Entry, ExitIx, LeaseId, NoExit, OriginIx, Pool, PoolConfig};
+use crate::request::{Classes, Freshness, LeaseRequest, Origin, Time};
 use crate::site::Sites;
-use crate::verdict::{Facts, RetryRules, Verdict, Why};
-use std::num::NonZeroU32;
+use crate::verdict::RetryRules;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -54,6 +55,10 @@ const TICKS: u32 = 64;
 /// When to ask again after a bound was met.
 const BUSY: Duration = Duration::from_secs(1);
 
+const UNKNOWN_CLASS: Refusal = Refusal::Misuse(
+    "the request is of a class that was not declared; declare it with Builder::class, or mend its name",
+);
+
 /// What a fleet is built from.
 pub(crate) struct FleetConfig {
     /// Each exit and gateway in one of them alone.
@@ -66,6 +71,7 @@ pub(crate) struct FleetConfig {
     pub(crate) epoch: u64,
     pub(crate) bounds: Bounds,
     pub(crate) knobs: Knobs,
+    pub(crate) classes: Classes,
 }
 
 /// An exit, the binding that holds it, and why it was chosen.
@@ -108,7 +114,7 @@ impl Fleet {
             rules: config.rules,
             out: 0,
             most_out: config.bounds.leases,
-            line: Line::new(config.bounds.waiters),
+            line: Line::new(config.bounds.waiters, config.classes.with_default()),
             closed: false,
             shut_out: 0,
             refusals: RefusalCounts::default(),
@@ -127,6 +133,9 @@ impl Fleet {
         self.pool.tick(now);
         if self.out >= self.most_out {
             return Err(if self.closed { Refusal::Closed } else { Refusal::Full { retry_at: now + BUSY } });
+        }
+        if ask.class.is_some() && !self.line.knows_class(ask) {
+            return Err(UNKNOWN_CLASS);
         }
         let Some(origin) = self.pool.origin(now, name) else {
             return Err(busy(now, "as many origins are in use as Bounds::origins allows"));
@@ -327,71 +336,6 @@ impl Fleet {
     /// The body of a lease that was given back at its head has ended well.
     pub(crate) fn ended_well(&mut self, receipt: &Receipt) {
         self.pool.ended_well(receipt);
-    }
-
-    /// When the first exit may serve the request, now or later.
-    pub(crate) fn soonest(&mut self, now: Time, ask: &RetryAsk<'_>) -> Time {
-        let (_, origin) = ask.receipt.at;
-        match self.choose(now, ask.ask, origin) {
-            Err(NoExit::Unusable { by: Blocked::ForGood, .. }) => now,
-            Err(NoExit::Unusable { retry_at, .. } | NoExit::Held { retry_at, .. }) => retry_at.max(now),
-            _ => now,
-        }
-    }
-
-    /// `ask.trail` already counts this attempt.
-    pub(crate) fn retry(&mut self, now: Time, ask: &RetryAsk<'_>) -> Verdict {
-        self.pool.tick(now);
-        let (_, origin) = ask.receipt.at;
-        let next = self.choose(now, ask.ask, origin);
-        let instead = match next {
-            Err(NoExit::Stopped) => Why::FleetStopped,
-            Err(NoExit::Moved { .. }) => Why::ExitLost,
-            Err(NoExit::Held { .. }) => Why::OriginHeld,
-            _ => Why::NoUsableExit,
-        };
-        let facts = Facts {
-            evidence: ask.evidence,
-            heat_left: self.pool.heat(now, ask.receipt.at.0, origin),
-            prior: self.pool.prior(now, origin),
-            heat_next: next.as_ref().ok().map(|choice| self.pool.heat_of(now, choice, origin)),
-            request_blocked: ask.ask.trail.clean_blocks > 0
-                && self.pool.blocks_request(now, origin, ask.ask.trail.clean_blocks),
-            soonest: match next {
-                // Who asks may be one of those who fill it.
-                Ok(_) | Err(NoExit::Held { by: HeldBy::Limit, .. }) => Duration::ZERO,
-                Err(NoExit::Unusable { by: Blocked::ForGood, .. }) => Duration::MAX,
-                Err(NoExit::Unusable { retry_at, .. } | NoExit::Held { retry_at, .. }) => retry_at.since(now),
-                Err(NoExit::Moved { .. } | NoExit::Unheld | NoExit::Unfit | NoExit::Stopped) => Duration::MAX,
-            },
-            max_sends: self.most_sends(ask.ask),
-            sends: ask.ask.trail.sends,
-            repeatable: ask.repeatable,
-            replayable: ask.replayable,
-            patience: ask.ask.patience,
-            left: ask.deadline.since(now),
-            draw: draw(self.pool.seed(), Stream::Retry, ask.receipt.exit.as_u64(), self.retries),
-        };
-        self.retries += 1;
-        match self.rules.verdict(&facts) {
-            Verdict::Stop(Why::NoUsableExit) => Verdict::Stop(instead),
-            Verdict::Retry { delay, switch } => {
-                let Facts { evidence, left, draw, .. } = facts;
-                match self.turn(now, &TurnAsk { origin, evidence, delay, left, draw }) {
-                    Ok(delay) => Verdict::Retry { delay, switch },
-                    // No sooner than an exit may go, either.
-                    Err(turn) => Verdict::Stop(Why::Parked { retry_in: turn.max(facts.soonest) }),
-                }
-            }
-            stop => stop,
-        }
-    }
-
-    /// How often a request may be sent.
-    fn most_sends(&self, ask: &LeaseRequest) -> u32 {
-        let most = ask.max_sends.map_or_else(|| self.rules.max_sends(), NonZeroU32::get);
-        let free = self.knobs.lane.is_some_and(|lane| !lane.limited_sends_count);
-        if free { most.saturating_add(ask.trail.limited) } else { most }
     }
 
     /// The ways out that no lease will take again, or not over the same connections, since the last time.

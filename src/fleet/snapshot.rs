@@ -299,6 +299,6 @@ fn maybe_seconds<S: serde::Serializer>(
 }
 
 #[cfg(feature = "serde")]
-fn seconds<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+pub(super) fn seconds<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(duration.as_secs_f64())
 }

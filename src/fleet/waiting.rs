@@ -1,7 +1,7 @@
 //! Waiting: who may not go now gets a ticket, is called when it may, and claims its lease.
 
 use super::line::{Group, Of, Ticket, Waiter};
-use super::{Event, Fleet, Grant, Refusal, busy};
+use super::{Event, Fleet, Grant, Refusal, UNKNOWN_CLASS, busy};
 use crate::error::{HeldBy, UnusableCounts};
 use crate::pool::{Blocked, NoExit, OriginIx, Reason, Stake};
 use crate::request::{LeaseRequest, Origin, Time};
@@ -101,13 +101,19 @@ impl Fleet {
             });
         }
         // Who has wants of its own is behind nobody: no number is as high.
-        if !self.line.has(Group::of(ask, origin, self.pool.stake(now, ask, origin), u64::MAX)) {
+        let same = self.line.has(Group::of(ask, origin, self.pool.stake(now, ask, origin), u64::MAX));
+        // Classes go by their shares whatever of an exit they want.
+        if !same && !self.line.is_shared(origin) {
             return None;
         }
-        let held = self.pool.look(now, ask, origin).is_ok_and(|choice| choice.reason == Reason::Bound);
+        let passes = match self.pool.look(now, ask, origin) {
+            Ok(choice) => choice.reason == Reason::Bound,
+            // It is to be told why itself.
+            Err(_) => !same,
+        };
         let (counts, by) = (UnusableCounts::default(), Blocked::Anyone);
         let refusal = Refusal::NoUsableExit { retry_at: now, counts, by };
-        (!held).then_some(refusal)
+        (!passes).then_some(refusal)
     }
 
     /// Lines up who was refused, if the cure may come in time.
@@ -120,13 +126,16 @@ impl Fleet {
         refusal: Refusal,
         patience: Time,
     ) -> Turn {
+        let refusal =
+            if ask.class.is_some() && !self.line.knows_class(ask) { UNKNOWN_CLASS } else { refusal };
         let Some(at) = self.may_wait(now, name, &refusal, patience) else {
             return Turn::Refused(self.refuse(now, ask, name, refusal));
         };
+        let share = self.pool.known(name).and_then(|origin| self.line.share(ask, origin));
         let want = Some((ask.clone(), name.clone()));
         let stake = self.stake(now, ask, at);
         let group = |number| at.group(ask, stake, number);
-        let Some(ticket) = self.line.join(group, want, patience) else {
+        let Some(ticket) = self.line.join(group, want, share, patience) else {
             let bound = "as many requests wait for an exit as Bounds::waiters allows";
             return Turn::Refused(self.refuse(now, ask, name, busy(now, bound)));
         };
@@ -268,7 +277,7 @@ impl Fleet {
                 }
                 ticket
             }
-            None => match self.line.join(|_| group, None, Time::MAX) {
+            None => match self.line.join(|_| group, None, None, Time::MAX) {
                 Some(ticket) => ticket,
                 None => return Reached::NoRoom,
             },

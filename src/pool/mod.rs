@@ -3,6 +3,7 @@
 mod bindings;
 mod bits;
 mod bounds;
+mod capacity;
 mod charge;
 #[cfg(test)]
 mod check;
@@ -45,6 +46,7 @@ mod unusable;
 mod view;
 
 pub use bounds::Bounds;
+pub(crate) use capacity::Capacity;
 pub(crate) use choice::{Blocked, Choice, NoExit};
 pub(crate) use describe::{OriginFacts, PairFacts, PoolFacts};
 pub use event::Event;

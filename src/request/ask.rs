@@ -10,6 +10,7 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub struct LeaseRequest {
     pub(crate) key: Key,
+    pub(crate) class: Option<Key>,
     pub(crate) origin: Option<Origin>,
     pub(crate) granularity: Granularity,
     pub(crate) affinity: Affinity,
@@ -40,6 +41,7 @@ impl LeaseRequest {
     pub fn new(key: impl Into<Key>) -> Self {
         Self {
             key: key.into(),
+            class: None,
             origin: None,
             granularity: Granularity::Windowed { max_age: Some(WINDOW), max_uses: None },
             affinity: Affinity::Key,
@@ -173,6 +175,14 @@ impl LeaseRequest {
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
+        self
+    }
+
+    /// Its class, where the scheduler has [some](crate::scheduler::Builder::class): each has its share where requests wait in
+    /// line. Default: `default`. A class that was not declared is a misuse.
+    #[must_use]
+    pub fn class(mut self, class: impl Into<Key>) -> Self {
+        self.class = Some(class.into());
         self
     }
 

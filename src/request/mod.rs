@@ -14,6 +14,7 @@
 //! ```
 
 mod ask;
+mod classes;
 mod filter;
 mod hold;
 mod key;
@@ -24,6 +25,7 @@ mod time;
 mod trail;
 
 pub use ask::LeaseRequest;
+pub(crate) use classes::Classes;
 pub(crate) use filter::Filter;
 pub use hold::{Affinity, Freshness, Granularity, OnLoss, Scope};
 pub use key::Key;

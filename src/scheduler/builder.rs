@@ -6,7 +6,7 @@ use crate::error::ConfigError;
 use crate::exit::{Exit, ExitId, ExitList, Gateway, Pool};
 use crate::fleet::{Bounds, Event, FleetConfig, MOST_POOLS, Member};
 use crate::knobs::Knobs;
-use crate::request::Origin;
+use crate::request::{Classes, Key, Origin};
 use crate::site::{Site, Sites};
 use crate::verdict::RetryRules;
 use std::collections::HashMap;
@@ -24,6 +24,7 @@ pub struct Builder {
     seed: Option<u64>,
     member: Option<(u32, u32)>,
     bounds: Bounds,
+    classes: Classes,
     observers: Observers,
 }
 
@@ -89,6 +90,32 @@ impl Builder {
         self
     }
 
+    /// Declares a class of requests and its weight, 1 to 1,000; at most 16. Where requests wait in line for a site, each class
+    /// that waits is served in proportion to its weight, and first come, first served within it: what one does not use goes to
+    /// the others. Where nobody waits, or the same exit, classes change nothing. Requests that
+    /// [name no class](crate::LeaseRequest::class) are of `default`, of weight 1 unless declared. Half of the places in the line
+    /// ([`Bounds::waiters`]) are kept for all classes alike, so that none fills it. A scheduler keeps its classes for life.
+    ///
+    /// ```
+    /// use tower_egress::{ExitList, LeaseRequest, Next, Scheduler};
+    ///
+    /// let scheduler = Scheduler::builder()
+    ///     .exits(ExitList::parse("203.0.113.7:8080")?)
+    ///     .class("prices", 3) // three of four, while both wait
+    ///     .class("bulk", 1)
+    ///     .build()?;
+    /// let lease = scheduler.lease(&LeaseRequest::new("sku-42").class("prices").origin("shop.example"))?;
+    /// let typo = LeaseRequest::new("sku-42").class("price").origin("shop.example");
+    /// assert_eq!(scheduler.lease(&typo).unwrap_err().next(), Next::Bug);
+    /// # drop(lease);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn class(mut self, name: impl Into<Key>, weight: u32) -> Self {
+        self.classes.add(name.into(), weight);
+        self
+    }
+
     /// Tells `observer` of everything that happens, in order, with the wall time of each event. It runs on whatever task
     /// comes out of the scheduler next, without a lock: it should be quick, and may call the scheduler. If it panics, so
     /// does the call that it was told in; nothing leaks, but the events that were to be told with it are lost.
@@ -122,14 +149,16 @@ impl Builder {
     ///
     /// # Errors
     /// That there is neither an exit nor a gateway, that one of them was given with two passwords, or that a member, a bound
-    /// or a gateway's number of sessions is out of range, or that a pool, a site or the two together cannot be.
+    /// or a gateway's number of sessions is out of range, or that classes, a pool, a site or the two together cannot be.
     pub fn build(self) -> Result<Scheduler, ConfigError> {
         let (index, of) = self.member.unwrap_or((0, 1));
         if index >= of {
             return Err(ConfigError::new("member", "is not below the number of members", "count from 0"));
         }
         self.bounds.check()?;
+        self.classes.check()?;
         let (seed, bounds, observers) = (self.seed, self.bounds, self.observers.clone());
+        let classes = self.classes.clone();
         let Stock { pools, sites, rules } = self.stock()?;
         let config = FleetConfig {
             pools,
@@ -140,6 +169,7 @@ impl Builder {
             epoch: 0,
             bounds,
             knobs: Knobs::default(),
+            classes,
         };
         Ok(Scheduler::start(config, observers))
     }

@@ -26,6 +26,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod after;
 mod attempt;
 mod builder;
 #[cfg_attr(all(test, egress_loom), path = "loom_tests/clock.rs")]
@@ -65,7 +66,7 @@ pub(crate) use handle::Hold;
 pub(crate) use place::Place;
 
 pub use crate::fleet::{
-    BlockedSpread, Bounds, Cause, Diagnosis, Event, ExitBlocks, ExitCounts, ExitTraffic, OriginSnapshot,
-    OriginTotals, PairSnapshot, PoolSnapshot, Reason, Receipt, RefusalCounts, Release, Snapshot,
-    SpreadVerdict, Subnet, SubnetBlocks,
+    BlockedSpread, Bounds, Cause, Diagnosis, Event, ExitBlocks, ExitCounts, ExitTraffic, Forecast, LimitedBy,
+    OriginSnapshot, OriginTotals, PairSnapshot, PoolSnapshot, Reason, Receipt, RefusalCounts, Release,
+    Snapshot, SpreadVerdict, Subnet, SubnetBlocks,
 };

@@ -1,20 +1,19 @@
 //! The shell around the decisions: clock and lock.
 
+use super::after::{After, after};
 use super::clock;
 use super::events::Observers;
 use super::sync::{Mutex, MutexGuard, lock};
-use super::wakers::{Wakers, wake};
+use super::wakers::Wakers;
 use super::{Acquire, Builder, Lease, Operator, Snapshot, Until};
 use crate::error::LeaseError;
-use crate::exit::Route;
-use crate::fleet::{Fleet, FleetConfig, Receipt, Release, RetryAsk, State, Taken};
+use crate::fleet::{Fleet, FleetConfig, Forecast, Receipt, Release, RetryAsk, State, Taken};
 use crate::outcome::{Evidence, WireBytes};
 use crate::request::{LeaseRequest, Origin, Time};
 use crate::site::{Site, Sites};
 use crate::verdict::{Verdict, Why};
 use std::fmt;
 use std::sync::Arc;
-use std::task::Waker;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Who may go out through which exit, now. A clone is another handle to the same fleet, and costs a reference count.
@@ -86,7 +85,7 @@ impl Scheduler {
         match guarded.fleet.lease(now, ask, origin) {
             Ok(grant) => {
                 let after = after(guarded, now);
-                if after.0.is_none() {
+                if after.is_nothing() {
                     return Ok(self.granted(grant, origin.clone()));
                 }
                 // Owned before anybody hears of it: if an observer panics, it goes back.
@@ -171,6 +170,30 @@ impl Scheduler {
         guarded.fleet.snapshot(self.now())
     }
 
+    /// How many requests a second a site serves in the long run, and what limits it: the gap between two uses of an exit that its
+    /// 429s have taught, the leases that may be out there at once, or the exits' pools. A figure for now: it follows what is
+    /// learned within seconds, and knows no limit that nothing has met yet. Costs a walk over the exits.
+    ///
+    /// ```
+    /// use tower_egress::scheduler::LimitedBy;
+    /// use tower_egress::{ExitList, Scheduler, exit::Pool};
+    ///
+    /// let list = ExitList::parse("203.0.113.7:8080\n203.0.113.8:8080")?;
+    /// let spaced = Pool::new("dc", list).interval(std::time::Duration::from_secs(2));
+    /// let forecast = Scheduler::builder().pool(spaced).build()?.forecast("shop.example");
+    /// assert_eq!(forecast.per_second, Some(1.0));
+    /// assert_eq!(forecast.limited_by, LimitedBy::Exits { exits: 2 });
+    /// let told = "about 1.0 requests a second at shop.example: 2 exits at the limits of their pools";
+    /// assert_eq!(forecast.to_string(), told);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn forecast(&self, site: impl Into<Origin>) -> Forecast {
+        let site = site.into();
+        let guarded = self.guarded();
+        guarded.fleet.forecast(self.now(), &site)
+    }
+
     /// Says what of it was taken.
     #[inline]
     pub(super) fn report(
@@ -224,9 +247,9 @@ impl Scheduler {
         // What happened is told with the next verb, and what was given up is closed with it: a drop runs no observer.
         let after = waits.then(|| {
             let called = guarded.call(self.now());
-            Box::new(ToDo { called, given_up: Vec::new(), news: false })
+            After::wakes(called)
         });
-        (After(after), taken)
+        (after.unwrap_or_default(), taken)
     }
 
     /// What has come after a lease's end: bytes on the wire, and whether its body ended well.
@@ -285,29 +308,6 @@ impl Scheduler {
         guarded
     }
 
-    /// Ends a verb: wakes who may go, and tells what has happened.
-    #[inline]
-    pub(super) fn unlock(&self, guarded: MutexGuard<'_, Guarded>, now: Time) {
-        self.finish(after(guarded, now));
-    }
-
-    /// Both are somebody else's code: so without any lock.
-    #[inline]
-    pub(super) fn finish(&self, after: After) {
-        if let Some(to_do) = after.0 {
-            self.do_it(*to_do);
-        }
-    }
-
-    #[cold]
-    fn do_it(&self, to_do: ToDo) {
-        wake(to_do.called);
-        to_do.given_up.iter().for_each(Route::evict);
-        if to_do.news {
-            self.tell();
-        }
-    }
-
     /// What holds at single sites from now on.
     pub(super) fn set_sites(&self, sites: Arc<Sites>) {
         *lock(&self.0.sites) = sites;
@@ -344,38 +344,6 @@ impl Scheduler {
         const FAR: Duration = Duration::from_secs(30 * 365 * 86_400);
         let start = self.0.start;
         start.checked_add(time.since(Time::ZERO)).unwrap_or_else(|| start + FAR)
-    }
-}
-
-/// What is left to do after a verb, without a lock; mostly nothing.
-#[must_use]
-pub(super) struct After(Option<Box<ToDo>>);
-
-struct ToDo {
-    called: Vec<Waker>,
-    /// Whoever keeps connections for these is to close them.
-    given_up: Vec<Route>,
-    news: bool,
-}
-
-/// Calls those who may go now, and gives the lock back.
-#[inline]
-fn after(guarded: MutexGuard<'_, Guarded>, now: Time) -> After {
-    After(if guarded.fleet.is_quiet() { None } else { Some(to_do(guarded, now)) })
-}
-
-#[cold]
-fn to_do(mut guarded: MutexGuard<'_, Guarded>, now: Time) -> Box<ToDo> {
-    let called = guarded.call(now);
-    let given_up = guarded.fleet.given_up();
-    Box::new(ToDo { called, given_up, news: !guarded.fleet.events().is_empty() })
-}
-
-impl Guarded {
-    #[cold]
-    pub(super) fn call(&mut self, now: Time) -> Vec<Waker> {
-        self.fleet.serve(now);
-        self.wakers.called(&mut self.fleet)
     }
 }
 

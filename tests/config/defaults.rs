@@ -101,6 +101,7 @@ fn each_key_changes_what_it_names() {
     let empty = made("");
     let of_builder = [
         "seed = 1",
+        "classes.prices = 3",
         "member = { index = 1, of = 2 }",
         "bounds.leases = 1",
         "bounds.waiters = 1",

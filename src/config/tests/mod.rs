@@ -343,6 +343,26 @@ fn the_summary_says_what_is_not_as_usual() {
 }
 
 #[test]
+fn classes_and_who_is_of_one_are_checked_with_their_place() {
+    for (text, expected) in [
+        (
+            "[classes]\nprices = 0",
+            "1: classes give `prices` the weight 0; give each a weight from 1 to 1,000",
+        ),
+        (
+            "[classes]\nprices = 3\n[request]\nclass = 'price'",
+            "4: request.class is not among [classes]; did you mean `prices`?",
+        ),
+        ("[request]\nclass = 'bulk'", "2: request.class is not among [classes]; leave it out"),
+    ] {
+        assert_eq!(refused(text), expected);
+    }
+    let config = read("[classes]\nprices = 3\n[request]\nclass = 'prices'").unwrap();
+    assert_eq!(config.lease("a").class.as_ref().map(crate::request::Key::as_str), Some("prices"));
+    assert!(read("[request]\nclass = 'default'").is_ok());
+}
+
+#[test]
 fn what_a_reload_does_not_take_over_is_named() {
     let first = read("").unwrap();
     assert!(first.not_taken_over(&first.clone()).is_empty());
@@ -351,6 +371,7 @@ fn what_a_reload_does_not_take_over_is_named() {
         ("[classify]\npages = false", "[classify]"),
         ("[retry]\nreplay_cap = 1", "retry.replay_cap"),
         ("[bounds]\nleases = 1", "[bounds]"),
+        ("[classes]\nprices = 3", "[classes]"),
         ("[member]\nindex = 0\nof = 2", "[member]"),
         ("seed = 1", "seed"),
     ] {

@@ -15,9 +15,9 @@ impl Line {
         for (group, queue) in &self.queues {
             let first = queue.waiters.first_key_value().expect("an empty queue goes");
             assert_eq!(self.heads.get(*first.0), Some(*group), "the first of a queue is its head");
-            for (number, ticket) in &queue.waiters {
+            for (rank, ticket) in &queue.waiters {
                 let waiter = self.get(*ticket).expect("who is queued is there");
-                assert_eq!((waiter.number, waiter.group), (*number, *group));
+                assert_eq!((waiter.rank, waiter.group), (*rank, *group));
                 assert!(waiter.is_queued() && waiter.promise.is_none());
                 queued += 1;
             }
@@ -27,6 +27,12 @@ impl Line {
                     "its time comes"
                 );
             }
+        }
+        for waiter in self.waiters.iter() {
+            assert!(!waiter.open || matches!(waiter.turn, Turn::Called { .. }), "it is settled");
+        }
+        if let Some(shares) = &self.shares {
+            shares.check(self.waiters.iter().filter_map(|waiter| Some((waiter.share?, waiter.rank))));
         }
         assert_eq!(self.heads.len(), self.queues.len());
         for (until, ticket) in &self.called {
@@ -73,6 +79,10 @@ impl Fleet {
                 matches!(seen, Err(NoExit::Held { .. })),
                 "waits for its origin, and could go: {seen:?}"
             );
+        }
+        let open = self.line.shares.as_ref().is_some_and(|shares| shares.is_open(origin));
+        if open && group.wants_any() {
+            return; // one goes before it, and then it is looked at
         }
         let other = Group::of(ask, origin, self.pool.stake(now, ask, origin), waiter.number) != group;
         if other || waiter.held_until <= now {

@@ -42,11 +42,11 @@ impl Line {
         /// As many are counted, one by one.
         const MOST: usize = 64;
         let Some(queue) = self.queues.get(&waiter.group) else { return 0 };
-        let before = queue.waiters.range(..waiter.number).take(MOST).count();
+        let before = queue.waiters.range(..waiter.rank).take(MOST).count();
         // The head of its own queue is among the heads.
-        let count = self.heads.before(waiter.number, MOST) + before.saturating_sub(1);
+        let count = self.heads.before(waiter.rank, MOST) + before.saturating_sub(1);
         let gap = match self.heads.first() {
-            Some((first, _)) if count >= MOST => waiter.number.saturating_sub(first),
+            Some((first, _)) if count >= MOST => waiter.rank.before.saturating_sub(first.before),
             _ => 0,
         };
         u32::try_from(gap.saturating_add(count as u64)).unwrap_or(u32::MAX)
@@ -64,7 +64,7 @@ impl Line {
     }
 
     fn driver(&self) -> Option<Ticket> {
-        let (number, group) = self.heads.first()?;
-        self.queues.get(&group)?.waiters.get(&number).copied()
+        let (rank, group) = self.heads.first()?;
+        self.queues.get(&group)?.waiters.get(&rank).copied()
     }
 }

@@ -72,6 +72,11 @@ impl Group {
         Self { at: Some(origin), filter, of }
     }
 
+    /// Whether they want whatever exit there is.
+    pub(super) const fn wants_any(self) -> bool {
+        matches!(self.of, Of::Any | Of::New(..))
+    }
+
     /// Where they want to go.
     pub(crate) const fn origin(self) -> Option<OriginIx> {
         self.at

@@ -20,15 +20,20 @@ mod driver;
 mod group;
 mod holders;
 mod pace;
+mod shares;
 mod sweep;
+mod waiter;
 
 pub(super) use group::{Group, Of};
+pub(super) use waiter::Waiter;
 
 use pace::Pace;
+use shares::{Share, Shares};
 use sweep::Heads;
+use waiter::{Rank, Turn};
 
-use crate::pool::{LeaseId, OriginIx, Promise, Slab, Slot};
-use crate::request::{LeaseRequest, Origin, Time};
+use crate::pool::{OriginIx, Promise, Slab, Slot};
+use crate::request::{Classes, LeaseRequest, Origin, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
@@ -50,48 +55,10 @@ impl Ticket {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Turn {
-    Queued,
-    Called {
-        until: Time,
-    },
-    /// It was called and did not come. It keeps its place, but is not called again before it comes by itself.
-    PassedOver,
-}
-
-pub(super) struct Waiter {
-    /// What it asks for, and where; nothing if it waits for a state of the fleet.
-    pub(super) want: Option<(LeaseRequest, Origin)>,
-    pub(super) group: Group,
-    /// Its number in order of arrival.
-    pub(super) number: u64,
-    /// When its patience ends.
-    pub(super) until: Time,
-    pub(super) turn: Turn,
-    pub(super) promise: Option<Promise>,
-    /// Who holds what it holds, and until when.
-    holder: Option<u64>,
-    pub(super) held_until: Time,
-    /// It is among those to be woken.
-    woken: bool,
-}
-
-impl Waiter {
-    /// The name under which places of trials are kept for it. Those of leases are counted from the other end.
-    pub(super) const fn name(&self) -> LeaseId {
-        LeaseId(u64::MAX - self.number)
-    }
-
-    pub(super) const fn is_queued(&self) -> bool {
-        matches!(self.turn, Turn::Queued)
-    }
-}
-
 /// What is known of one group.
 #[derive(Default)]
 struct Queue {
-    waiters: BTreeMap<u64, Ticket>,
+    waiters: BTreeMap<Rank, Ticket>,
     /// Only while the way is open.
     pace: Option<Pace>,
 }
@@ -118,12 +85,14 @@ pub(super) struct Line {
     lapsed: Vec<Promise>,
     wakes: VecDeque<Ticket>,
     arrivals: u64,
+    /// What is due to whom, if there are classes.
+    shares: Option<Box<Shares>>,
     /// When the driver looks again by itself.
     armed: Time,
 }
 
 impl Line {
-    pub(super) fn new(cap: usize) -> Self {
+    pub(super) fn new(cap: usize, classes: Classes) -> Self {
         Self {
             waiters: Slab::new(cap),
             count: 0,
@@ -136,6 +105,7 @@ impl Line {
             lapsed: Vec::new(),
             wakes: VecDeque::new(),
             arrivals: 0,
+            shares: Shares::new(classes, cap),
             armed: Time::MAX,
         }
     }
@@ -167,14 +137,23 @@ impl Line {
         &mut self,
         group: impl FnOnce(u64) -> Group,
         want: Option<(LeaseRequest, Origin)>,
+        share: Option<Share>,
         until: Time,
     ) -> Option<Ticket> {
         let number = self.arrivals;
         let group = group(number);
+        if let (Some(shares), Some(share)) = (&self.shares, share) {
+            if !shares.has_room(share.class) {
+                return None;
+            }
+        }
         let waiter = Waiter {
             want,
             group,
             number,
+            rank: Rank::of(number),
+            share,
+            open: false,
             until,
             turn: Turn::Queued,
             promise: None,
@@ -185,7 +164,14 @@ impl Line {
         let ticket = Ticket(self.waiters.insert(waiter)?);
         self.arrivals += 1;
         self.count += 1;
-        self.enqueue(group, number, ticket);
+        let mut rank = Rank::of(number);
+        if let (Some(shares), Some(share)) = (&mut self.shares, share) {
+            rank = shares.join(share, number);
+            if let Some(waiter) = self.waiters.get_mut(ticket.0) {
+                waiter.rank = rank;
+            }
+        }
+        self.enqueue(group, rank, ticket);
         Some(ticket)
     }
 
@@ -194,6 +180,9 @@ impl Line {
         self.unqueue(ticket);
         let waiter = self.waiters.remove(ticket.0)?;
         self.count -= 1;
+        if let (Some(shares), Some(share)) = (&mut self.shares, waiter.share) {
+            shares.leave(share, waiter.rank);
+        }
         if let Some(holder) = waiter.holder {
             self.holders.remove(&(holder, ticket));
         }
@@ -209,8 +198,8 @@ impl Line {
         let Some(waiter) = self.waiters.get_mut(ticket.0) else { return };
         waiter.group = group(waiter.number);
         (waiter.turn, waiter.promise) = (Turn::Queued, None);
-        let (group, number) = (waiter.group, waiter.number);
-        self.enqueue(group, number, ticket);
+        let (group, rank) = (waiter.group, waiter.rank);
+        self.enqueue(group, rank, ticket);
     }
 
     /// Calls a waiter. `promise` is what is kept for it.
@@ -219,6 +208,13 @@ impl Line {
         let until = turn_ends(now);
         let Some(waiter) = self.waiters.get_mut(ticket.0) else { return };
         (waiter.turn, waiter.promise) = (Turn::Called { until }, promise);
+        if let (Some(shares), Some(share)) = (&mut self.shares, waiter.share) {
+            shares.call(share, waiter.rank);
+            waiter.open = waiter.promise.is_none() && waiter.group.wants_any();
+            if waiter.open {
+                shares.set_open(share.origin, true);
+            }
+        }
         self.called.insert((until, ticket));
         self.wake(ticket);
     }
@@ -236,6 +232,7 @@ impl Line {
                 waiter.turn = Turn::PassedOver;
                 self.lapsed.extend(waiter.promise.take());
                 let group = waiter.group;
+                self.settled(ticket);
                 self.look_at(group);
             }
         }
@@ -259,28 +256,28 @@ impl Line {
     }
 
     pub(super) fn look_at(&mut self, group: Group) {
-        if let Some((number, _)) = self.queues.get(&group).and_then(|queue| queue.waiters.first_key_value()) {
-            self.heads.look_at(*number);
+        if let Some((rank, _)) = self.queues.get(&group).and_then(|queue| queue.waiters.first_key_value()) {
+            self.heads.look_at(*rank);
         }
     }
 
     /// A waiter may have become able to go, if it is the first of its group.
     pub(super) fn look_again(&mut self, ticket: Ticket) {
         if let Some(waiter) = self.waiters.get(ticket.0) {
-            self.heads.look_at(waiter.number);
+            self.heads.look_at(waiter.rank);
         }
     }
 
     /// The next head to look at, unless it is not its time yet.
     pub(super) fn next_head(&mut self, now: Time) -> Option<(Ticket, Group)> {
         for _ in 0..SKIPS {
-            let number = self.heads.pop_look()?;
-            let Some(group) = self.heads.get(number) else { continue };
+            let rank = self.heads.pop_look()?;
+            let Some(group) = self.heads.get(rank) else { continue };
             let Some(queue) = self.queues.get(&group) else { continue };
             if queue.pace.is_some_and(|pace| pace.next > now) {
                 continue; // among those that are paced
             }
-            if let Some(ticket) = queue.waiters.get(&number) {
+            if let Some(ticket) = queue.waiters.get(&rank) {
                 return Some((*ticket, group));
             }
         }
@@ -303,31 +300,36 @@ impl Line {
         }
     }
 
-    fn enqueue(&mut self, group: Group, number: u64, ticket: Ticket) {
+    fn enqueue(&mut self, group: Group, rank: Rank, ticket: Ticket) {
         let queue = self.queues.entry(group).or_default();
-        let before = queue.waiters.first_key_value().map(|(number, _)| *number);
-        queue.waiters.insert(number, ticket);
-        if before.is_none_or(|before| number < before) {
+        let before = queue.waiters.first_key_value().map(|(rank, _)| *rank);
+        queue.waiters.insert(rank, ticket);
+        if before.is_none_or(|before| rank < before) {
             if let Some(before) = before {
                 self.heads.remove(before);
             }
-            self.heads.insert(number, group);
+            self.heads.insert(rank, group);
+            // Who goes before others may go when they may not; and they were perhaps to be looked at.
+            if self.shares.is_some() {
+                self.heads.look_at(rank);
+            }
         }
     }
 
     /// Takes a waiter out of what can be called, or out of those that were.
     fn unqueue(&mut self, ticket: Ticket) {
         let Some(waiter) = self.waiters.get(ticket.0) else { return };
-        let (group, number) = (waiter.group, waiter.number);
+        let (group, rank) = (waiter.group, waiter.rank);
         if let Turn::Called { until } = waiter.turn {
             self.called.remove(&(until, ticket));
+            self.settled(ticket);
         }
-        let drives = self.heads.first().is_some_and(|(first, _)| first == number);
+        let drives = self.heads.first().is_some_and(|(first, _)| first == rank);
         let Some(queue) = self.queues.get_mut(&group) else { return };
-        if queue.waiters.remove(&number).is_none() {
+        if queue.waiters.remove(&rank).is_none() {
             return;
         }
-        self.heads.remove(number);
+        self.heads.remove(rank);
         match queue.waiters.first_key_value() {
             None => {
                 if let Some(pace) = queue.pace {

@@ -49,6 +49,14 @@ impl Line {
         }
     }
 
+    /// The group may go at that time.
+    pub(super) fn follow(&mut self, now: Time, group: Group, next: Time) {
+        let Some(queue) = self.queues.get_mut(&group) else { return };
+        let pace = queue.pace.unwrap_or(Pace { next, gap: SPREAD, since: now, returns: false });
+        queue.pace = Some(Pace { next, ..pace });
+        self.paced.insert((next, group));
+    }
+
     /// The group may not go now.
     pub(in crate::fleet) fn close(&mut self, group: Group) {
         if let Some(queue) = self.queues.get_mut(&group) {

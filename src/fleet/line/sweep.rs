@@ -1,6 +1,6 @@
 //! Heads of the line that may have become able to go: marked at once, looked at a few at a time.
 
-use super::Group;
+use super::{Group, Rank};
 use crate::pool::OriginIx;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -8,14 +8,14 @@ use std::ops::Bound;
 /// How many origins are swept one by one; of more all are.
 const MOST: usize = 16;
 
-/// The first of each queue, by number of arrival.
+/// The first of each queue, by rank.
 #[derive(Default)]
 pub(super) struct Heads {
-    all: BTreeMap<u64, Group>,
+    all: BTreeMap<Rank, Group>,
     /// The same, by where they want to go.
-    at: BTreeSet<(Option<OriginIx>, u64)>,
-    /// To be looked at: some by number, all, and all that want to go to one place.
-    look: BTreeSet<u64>,
+    at: BTreeSet<(Option<OriginIx>, Rank)>,
+    /// To be looked at: some by rank, all, and all that want to go to one place.
+    look: BTreeSet<Rank>,
     everywhere: Option<Sweep>,
     origins: BTreeMap<OriginIx, Sweep>,
 }
@@ -24,46 +24,54 @@ pub(super) struct Heads {
 /// too where things change without a pause.
 #[derive(Clone, Copy, Default)]
 struct Sweep {
-    from: u64,
+    from: Rank,
     again: bool,
 }
 
 impl Sweep {
-    const fn renew(&mut self) {
-        self.again = self.from > 0;
+    fn renew(&mut self) {
+        self.again = self.from > Rank::FIRST;
     }
 
     /// Whether there is another pass.
     const fn ends(&mut self) -> bool {
         let again = self.again;
-        *self = Self { from: 0, again: false };
+        *self = Self { from: Rank::FIRST, again: false };
         again
     }
 }
 
 impl Heads {
-    pub(super) fn insert(&mut self, number: u64, group: Group) {
-        self.all.insert(number, group);
-        self.at.insert((group.origin(), number));
+    pub(super) fn insert(&mut self, rank: Rank, group: Group) {
+        self.all.insert(rank, group);
+        self.at.insert((group.origin(), rank));
     }
 
-    pub(super) fn remove(&mut self, number: u64) {
-        if let Some(group) = self.all.remove(&number) {
-            self.at.remove(&(group.origin(), number));
+    pub(super) fn remove(&mut self, rank: Rank) {
+        if let Some(group) = self.all.remove(&rank) {
+            self.at.remove(&(group.origin(), rank));
         }
     }
 
-    pub(super) fn get(&self, number: u64) -> Option<Group> {
-        self.all.get(&number).copied()
+    pub(super) fn get(&self, rank: Rank) -> Option<Group> {
+        self.all.get(&rank).copied()
     }
 
-    pub(super) fn first(&self) -> Option<(u64, Group)> {
-        self.all.first_key_value().map(|(number, group)| (*number, *group))
+    pub(super) fn first(&self) -> Option<(Rank, Group)> {
+        self.all.first_key_value().map(|(rank, group)| (*rank, *group))
     }
 
     /// How many are before it, up to so many.
-    pub(super) fn before(&self, number: u64, most: usize) -> usize {
-        self.all.range(..number).take(most).count()
+    pub(super) fn before(&self, rank: Rank, most: usize) -> usize {
+        self.all.range(..rank).take(most).count()
+    }
+
+    /// Those before it that want to go to the same origin: the first of them, where they are many.
+    pub(super) fn ahead(&self, origin: OriginIx, rank: Rank) -> impl Iterator<Item = Group> {
+        /// As many are looked at, one by one.
+        const MOST: usize = 64;
+        let range = self.at.range((Some(origin), Rank::FIRST)..(Some(origin), rank)).take(MOST);
+        range.filter_map(|(_, rank)| self.get(*rank))
     }
 
     #[cfg(test)]
@@ -79,7 +87,7 @@ impl Heads {
     }
 
     pub(super) fn look_at_origin(&mut self, origin: OriginIx) {
-        if self.next_at(origin, 0).is_none() {
+        if self.next_at(origin, Rank::FIRST).is_none() {
             return;
         }
         if self.origins.len() < MOST || self.origins.contains_key(&origin) {
@@ -89,8 +97,8 @@ impl Heads {
         self.look_everywhere();
     }
 
-    pub(super) fn look_at(&mut self, number: u64) {
-        self.look.insert(number);
+    pub(super) fn look_at(&mut self, rank: Rank) {
+        self.look.insert(rank);
     }
 
     pub(super) fn is_looked_at(&self) -> bool {
@@ -98,7 +106,7 @@ impl Heads {
     }
 
     /// The first of those that are to be looked at. It may be a head no more.
-    pub(super) fn pop_look(&mut self) -> Option<u64> {
+    pub(super) fn pop_look(&mut self) -> Option<Rank> {
         self.end_sweeps();
         let everywhere = self.everywhere.and_then(|sweep| self.next(sweep.from));
         let at = |(origin, sweep): (&OriginIx, &Sweep)| self.next_at(*origin, sweep.from);
@@ -106,11 +114,11 @@ impl Heads {
         let first = [self.look.first().copied(), everywhere, at].into_iter().flatten().min()?;
         self.look.remove(&first);
         if let Some(sweep) = self.everywhere.as_mut().filter(|_| everywhere == Some(first)) {
-            sweep.from = first + 1;
+            sweep.from = first.next();
         }
         if let Some(origin) = self.get(first).and_then(Group::origin) {
             if let Some(sweep) = self.origins.get_mut(&origin).filter(|sweep| sweep.from <= first) {
-                sweep.from = first + 1;
+                sweep.from = first.next();
             }
         }
         Some(first)
@@ -124,20 +132,20 @@ impl Heads {
         origins.retain(|origin, sweep| !passed(at, *origin, sweep.from) || sweep.ends());
     }
 
-    fn next(&self, from: u64) -> Option<u64> {
-        self.all.range(from..).next().map(|(number, _)| *number)
+    fn next(&self, from: Rank) -> Option<Rank> {
+        self.all.range(from..).next().map(|(rank, _)| *rank)
     }
 
-    fn next_at(&self, origin: OriginIx, from: u64) -> Option<u64> {
+    fn next_at(&self, origin: OriginIx, from: Rank) -> Option<Rank> {
         next_at(&self.at, origin, from)
     }
 }
 
-fn next_at(at: &BTreeSet<(Option<OriginIx>, u64)>, origin: OriginIx, from: u64) -> Option<u64> {
-    let range = (Bound::Included((Some(origin), from)), Bound::Included((Some(origin), u64::MAX)));
-    at.range(range).next().map(|(_, number)| *number)
+fn next_at(at: &BTreeSet<(Option<OriginIx>, Rank)>, origin: OriginIx, from: Rank) -> Option<Rank> {
+    let range = (Bound::Included((Some(origin), from)), Bound::Included((Some(origin), Rank::LAST)));
+    at.range(range).next().map(|(_, rank)| *rank)
 }
 
-fn passed(at: &BTreeSet<(Option<OriginIx>, u64)>, origin: OriginIx, from: u64) -> bool {
+fn passed(at: &BTreeSet<(Option<OriginIx>, Rank)>, origin: OriginIx, from: Rank) -> bool {
     next_at(at, origin, from).is_none()
 }

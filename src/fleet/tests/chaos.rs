@@ -72,8 +72,16 @@ pub(super) fn ask(dice: &mut Dice) -> LeaseRequest {
     ask.deadline(dice.of(&[Duration::ZERO, secs(1), secs(120), Duration::MAX]))
 }
 
+/// Of one class or another, or of none, if there are classes.
+fn classed(ask: LeaseRequest, classes: &Classes, step: usize) -> LeaseRequest {
+    match step % 3 {
+        0 | 1 if !classes.is_empty() => ask.class(["prices", "bulk"][step % 3]),
+        _ => ask,
+    }
+}
+
 /// One life of a fleet; returns when all leases are back.
-fn live(dice: &mut Dice) -> World {
+fn live(dice: &mut Dice, classes: &Classes) -> World {
     let bounds = Bounds {
         origins: 1 + dice.roll(5),
         pairs: 1 + dice.roll(20),
@@ -86,7 +94,7 @@ fn live(dice: &mut Dice) -> World {
     let most = dice.of(&[3, 70]);
     let count = 1 + u16::try_from(dice.roll(most)).unwrap();
     let mut world = config(count);
-    world.bounds = bounds;
+    (world.bounds, world.classes) = (bounds, classes.clone());
     if dice.roll(2) == 0 {
         let gateway = Gateway::parse("http://u-{session}:p@gw.test:1").unwrap();
         world.gateways.push(gateway.sessions(NonZeroU32::new(3).unwrap()));
@@ -111,7 +119,8 @@ fn live(dice: &mut Dice) -> World {
         }
         match dice.roll(10) {
             8 => {
-                let (ask, patience) = (ask(dice), world.now + dice.of(&[Duration::ZERO, secs(2), secs(60)]));
+                let ask = classed(ask(dice), classes, step);
+                let (ask, patience) = (ask, world.now + dice.of(&[Duration::ZERO, secs(2), secs(60)]));
                 if ask.contradiction().is_some() {
                     continue;
                 }
@@ -143,7 +152,7 @@ fn live(dice: &mut Dice) -> World {
                 }
             }
             0..=2 => {
-                let mut ask = ask(dice);
+                let mut ask = classed(ask(dice), classes, step);
                 for receipt in old.iter().rev().take(dice.roll(4)) {
                     ask.trail.record(receipt.exit, &evidence(dice), dice.roll(2) == 0);
                 }
@@ -248,8 +257,13 @@ fn live(dice: &mut Dice) -> World {
 
 #[test]
 fn nothing_leaks_and_nothing_wedges() {
-    for round in 0..100 {
-        let mut world = live(&mut Dice(round));
+    let mut classes = Classes::default();
+    for round in 0..150 {
+        if round == 100 {
+            classes.add("prices".into(), 3);
+            classes.add("bulk".into(), 1);
+        }
+        let mut world = live(&mut Dice(round), &classes);
         let snapshot = world.snapshot();
         assert_eq!((snapshot.in_flight, snapshot.exits_in_use), (0, 0), "round {round}");
         assert_eq!((snapshot.waiting, world.fleet.poll_wake()), (0, None), "round {round}");

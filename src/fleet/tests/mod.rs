@@ -7,11 +7,13 @@ mod bounds;
 mod chaos;
 mod charges;
 mod choice;
+mod classes;
 mod clock;
 mod crowd;
 mod diagnosis;
 mod domains;
 mod figures;
+mod forecast;
 mod freshness;
 mod gates;
 mod gateways;
@@ -36,6 +38,7 @@ use crate::exit::{Exit, ExitId, ExitList, Gateway};
 use crate::outcome::{BlockedBy, RetryAfter};
 use crate::request::Granularity;
 use crate::site::Sites;
+use crate::verdict::{Verdict, Why};
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -74,16 +77,18 @@ pub(super) struct Setup {
     pub(super) epoch: u64,
     pub(super) bounds: Bounds,
     pub(super) knobs: Knobs,
+    pub(super) classes: Classes,
 }
 
 impl Setup {
     pub(super) fn config(self) -> FleetConfig {
-        let Self { exits, gateways, mut pools, sites, member, rules, seed, epoch, bounds, knobs } = self;
+        let Self { exits, gateways, mut pools, sites, member, rules, seed, epoch, bounds, knobs, classes } =
+            self;
         if !exits.is_empty() || !gateways.is_empty() {
             let listed = exit::Pool::new("default", exits.into_iter().collect::<ExitList>());
             pools.push(gateways.into_iter().fold(listed, exit::Pool::and));
         }
-        FleetConfig { pools, sites: Arc::new(sites), member, rules, seed, epoch, bounds, knobs }
+        FleetConfig { pools, sites: Arc::new(sites), member, rules, seed, epoch, bounds, knobs, classes }
     }
 }
 
@@ -99,6 +104,7 @@ pub(super) fn config(count: u16) -> Setup {
         epoch: 1_700_000_000_000_000_000,
         bounds: Bounds::default(),
         knobs: Knobs::default(),
+        classes: Classes::default(),
     }
 }
 

@@ -46,6 +46,9 @@ pub(super) fn overheard(scenario: &Scenario, policy: Policy, seed: u64) -> (Run,
     (run, journal.heard.unwrap_or_default())
 }
 
+/// How often it is asked what it expects.
+const FORECAST: Duration = Duration::from_secs(20);
+
 #[derive(Clone, Copy)]
 enum Event {
     /// A worker is free.
@@ -163,11 +166,19 @@ impl<'a> Engine<'a> {
     fn play(mut self) -> (Run, Journal) {
         let horizon = Time::ZERO + self.scenario.horizon;
         let mut end = Time::ZERO;
+        let mut asks = Time::ZERO + FORECAST;
         while let Some((now, event)) = self.queue.next() {
             if now > horizon || self.over == self.jobs.len() {
                 break;
             }
             end = now;
+            if now >= asks {
+                self.metrics
+                    .run
+                    .forecasts
+                    .extend(self.contender.forecast(now).map(|forecast| (now, forecast)));
+                asks = asks + FORECAST;
+            }
             self.step(now, event);
         }
         let contender = &*self.contender;
@@ -391,6 +402,9 @@ impl<'a> Engine<'a> {
                 self.note(now, id, What::Done);
                 self.over += 1;
                 self.metrics.done(now, began, waited, &job, truth);
+                if truth == Truth::Served && self.scenario.is_price(id) {
+                    self.metrics.priced(now, began);
+                }
             }
         }
         if let Load::Closed { .. } = self.scenario.load {

@@ -18,6 +18,9 @@ pub struct Scenario {
     pub(super) load: Load,
     pub(super) spread: Spread,
     pub(super) poison: f64,
+    /// One job in so many is a price check, if some are; and the weights of those and of all others, if they are classes.
+    pub(super) prices: Option<u32>,
+    pub(super) weights: Option<(u32, u32)>,
     pub(super) origins: Vec<Rules>,
     pub(super) latency: Latency,
     pub(super) exit: fn(u32) -> ExitRules,
@@ -88,13 +91,27 @@ impl Scenario {
         Some(Self { login, origins: vec![by_chance(0.02)], horizon, ..Self::plain(name) })
     }
 
-    /// Any world by its name: one of [`NAMES`](Self::NAMES), one of them with `-surge`, S1, S2, S3, or one of
-    /// [`LOGINS`](Self::LOGINS).
+    /// Worlds of T in which one job in 33 is a price check, and the others are a crawl. In Prices these are two classes, and a
+    /// check weighs three times as much; in Alike all are of one.
+    pub const PRICES: [&'static str; 2] = ["Prices", "Alike"];
+
+    fn prices(name: &str) -> Option<Self> {
+        let name = Self::PRICES.into_iter().find(|known| *known == name)?;
+        let weights = (name == "Prices").then_some((3, 1));
+        let load = Load::Closed { workers: 264 };
+        Some(Self { prices: Some(33), weights, load, origins: vec![t()], ..Self::plain(name) })
+    }
+
+    /// Any world by its name: one of [`NAMES`](Self::NAMES), one of them with `-surge`, S1, S2, S3, one of
+    /// [`LOGINS`](Self::LOGINS), or one of [`PRICES`](Self::PRICES).
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
         match name.strip_suffix("-surge") {
             Some(calm) => Some(Self::named(calm)?.surge()),
-            None => Self::named(name).or_else(|| Self::open(name)).or_else(|| Self::login(name)),
+            None => Self::named(name)
+                .or_else(|| Self::open(name))
+                .or_else(|| Self::login(name))
+                .or_else(|| Self::prices(name)),
         }
     }
 
@@ -129,6 +146,8 @@ impl Scenario {
             load: Load::Closed { workers: 256 },
             spread: Spread::One,
             poison: 0.0,
+            prices: None,
+            weights: None,
             origins: Vec::new(),
             latency: Latency::LogNormal { median: 0.8, sigma: 0.5 },
             exit: |_| ExitRules::GOOD,
@@ -257,6 +276,11 @@ impl Scenario {
             *seconds = time.as_secs_f64();
         }
         self
+    }
+
+    /// Whether a job is a price check.
+    pub(super) fn is_price(&self, job: u32) -> bool {
+        self.prices.is_some_and(|one_in| job % one_in.max(1) == 0)
     }
 
     /// Sets how long a job may take in an open load.

@@ -33,6 +33,7 @@ pub(super) use tower::Tower;
 
 use super::job::Job;
 use super::world::World;
+use crate::fleet::Forecast;
 use crate::outcome::Evidence;
 use crate::request::Time;
 
@@ -90,6 +91,11 @@ pub(super) trait Contender {
 
     /// Retries per second that its rules admit at so many successes per second, if they say.
     fn retries_a_second(&self, _: f64) -> Option<f64> {
+        None
+    }
+
+    /// What it expects of the first site.
+    fn forecast(&self, _: Time) -> Option<Forecast> {
         None
     }
 }

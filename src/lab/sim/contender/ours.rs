@@ -3,13 +3,15 @@
 use super::{Contender, Next, Why};
 use crate::draw::mix;
 use crate::exit::{ExitId, ExitList, Gateway, Pool};
-use crate::fleet::{Bounds, Fleet, FleetConfig, Grant, Member, Refusal, Release, RetryAsk, Ticket, Turn};
+use crate::fleet::{
+    Bounds, Fleet, FleetConfig, Forecast, Grant, Member, Refusal, Release, RetryAsk, Ticket, Turn,
+};
 use crate::knobs::{Knobs, Lane};
 use crate::lab::sim::job::Job;
 use crate::lab::sim::scenario::Scenario;
 use crate::lab::sim::world::World;
 use crate::outcome::Evidence;
-use crate::request::{LeaseRequest, Origin, Time, Trail};
+use crate::request::{Classes, LeaseRequest, Origin, Time, Trail};
 use crate::verdict::{RetryRules, Verdict, Why as Stop};
 use std::collections::{HashMap, VecDeque};
 use std::num::NonZeroU32;
@@ -43,6 +45,8 @@ pub(in crate::lab::sim) struct Ours {
     /// Of the whole job, for jobs that are put aside and taken up again.
     patience: Option<Duration>,
     lane: Option<(Lane, f64)>,
+    /// Which jobs are price checks, where these are a class.
+    prices: Option<u32>,
 }
 
 struct Held {
@@ -65,6 +69,7 @@ impl Ours {
             epoch: 0,
             bounds: Bounds::default(),
             knobs: parts.knobs,
+            classes: classes(scenario),
         };
         let origins = (0..scenario.origins.len()).map(|at| Origin::from(format!("site{at}.test"))).collect();
         Self {
@@ -79,11 +84,17 @@ impl Ours {
             sends: scenario.sends.unwrap_or(MOST_SENDS),
             patience: scenario.patience,
             lane,
+            prices: scenario.prices.filter(|_| scenario.weights.is_some()),
         }
     }
 
     fn ask(&self, job: &Job) -> LeaseRequest {
         let ask = LeaseRequest::per_request().origin(self.origins[job.origin as usize].clone());
+        let class = |one_in: u32| if job.id % one_in.max(1) == 0 { "prices" } else { "bulk" };
+        let ask = match self.prices {
+            None => ask,
+            Some(one_in) => ask.class(class(one_in)),
+        };
         match self.patience {
             None => ask,
             Some(patience) => ask.patience(patience).deadline(patience),
@@ -209,6 +220,15 @@ fn pool(scenario: &Scenario) -> (Pool, HashMap<ExitId, u32>) {
     (Pool::new("default", list), exits)
 }
 
+fn classes(scenario: &Scenario) -> Classes {
+    let mut classes = Classes::default();
+    if let Some((prices, bulk)) = scenario.weights {
+        classes.add("prices".into(), prices);
+        classes.add("bulk".into(), bulk);
+    }
+    classes
+}
+
 fn retry_at(refusal: &Refusal) -> Option<Time> {
     refusal.facts().1
 }
@@ -280,5 +300,9 @@ impl Contender for Ours {
 
     fn retries_a_second(&self, successes: f64) -> Option<f64> {
         self.lane.map(|(lane, share)| lane.floor.max(share * successes))
+    }
+
+    fn forecast(&self, now: Time) -> Option<Forecast> {
+        Some(self.fleet.forecast(now, self.origins.first()?))
     }
 }

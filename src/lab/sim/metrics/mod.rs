@@ -23,6 +23,7 @@ pub(super) struct Metrics {
     trouble: Option<Trouble>,
     times: Vec<f64>,
     waits: Vec<f64>,
+    prices: Vec<f64>,
     looked: Option<Time>,
     /// Exits that rested when they were looked at, and those that need not.
     rested: (u64, u64),
@@ -52,6 +53,7 @@ impl Metrics {
             trouble: trigger.map(Trouble::new),
             times: Vec::new(),
             waits: Vec::new(),
+            prices: Vec::new(),
             looked: None,
             rested: (0, 0),
         }
@@ -109,6 +111,11 @@ impl Metrics {
         }
     }
 
+    /// A price check was served.
+    pub(super) fn priced(&mut self, now: Time, since: Time) {
+        self.prices.push(now.since(since).as_secs_f64());
+    }
+
     pub(super) fn gave_up(&mut self, now: Time, job: &Job, for_the_request: bool) {
         self.run.makespan = now.since(Time::ZERO).as_secs_f64();
         self.run.failed += 1;
@@ -149,10 +156,12 @@ impl Metrics {
         }
         self.times.sort_by(f64::total_cmp);
         self.waits.sort_by(f64::total_cmp);
+        self.prices.sort_by(f64::total_cmp);
         let at = |share| quantile(&self.times, share);
         (run.p50, run.p99, run.slowest) = (at(0.5), at(0.99), at(1.0));
         run.waits = (0..=100).map(|hundredth| quantile(&self.waits, f64::from(hundredth) / 100.0)).collect();
         (run.wait_p50, run.wait_p99) = (quantile(&self.waits, 0.5), quantile(&self.waits, 0.99));
+        (run.price_p50, run.price_p99) = (quantile(&self.prices, 0.5), quantile(&self.prices, 0.99));
         run.innocent = (self.rested.0 > 0).then(|| self.rested.1 as f64 / self.rested.0 as f64);
         if let Some(trouble) = &self.trouble {
             trouble.tell(run);

@@ -1,5 +1,8 @@
 //! One run's figures.
 
+use crate::fleet::Forecast;
+use crate::request::Time;
+
 /// What one policy made of one scenario with one seed. Times are in seconds of the world.
 #[derive(Clone, PartialEq, Debug, Default, serde::Serialize)]
 #[non_exhaustive]
@@ -40,6 +43,10 @@ pub struct Run {
     pub p99: f64,
     /// The same, of all.
     pub slowest: f64,
+    /// The same of price checks, if there are some: of half of them.
+    pub price_p50: f64,
+    /// The same, of 99 in 100.
+    pub price_p99: f64,
     /// Bans that the sites have spoken.
     pub bans: u64,
     /// Attempts on a banned exit.
@@ -92,6 +99,9 @@ pub struct Run {
     pub decisions: u64,
     /// SHA-256 of all of them, in hexadecimal digits.
     pub log: String,
+    /// What it expected of the first site, every 20 s.
+    #[serde(skip)]
+    pub(in crate::lab::sim) forecasts: Vec<(Time, Forecast)>,
     /// Attempts that reached a site, by second.
     #[serde(skip)]
     pub attempts_at: Vec<u32>,

@@ -3,6 +3,7 @@
 mod article_a;
 mod article_b;
 mod backoffs;
+mod classes;
 mod compare;
 mod crawlee;
 mod golden;

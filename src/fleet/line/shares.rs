@@ -1,0 +1,204 @@
+//! Whose turn it is where classes wait for one origin: by weight, and first come, first called within a class.
+//!
+//! Start-time fair queueing (Goyal, Vin and Cheng, 1996) at each origin: who joins is stamped with the origin's virtual time, or
+//! with a turn after the last of its class, which is the shorter the heavier the class; the lowest stamp goes first, and is the
+//! virtual time from then on. So a class with nobody waiting saves nothing up and owes nothing, and its share goes to the others.
+//!
+//! Stamps of two origins say nothing about each other. There it is by arrival, as without classes: who goes before somebody
+//! counts as having come just before him.
+
+use super::{Line, Rank, Ticket};
+use crate::pool::OriginIx;
+use crate::request::{Classes, LeaseRequest, Time};
+use std::collections::{BTreeMap, HashMap};
+
+/// The length of a turn of weight 1.
+const TURN: u64 = 1 << 20;
+
+/// Where a waiter is stamped: at its origin, in its class.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::fleet) struct Share {
+    pub(super) origin: OriginIx,
+    pub(super) class: usize,
+}
+
+/// Only where classes were declared.
+pub(super) struct Shares {
+    classes: Classes,
+    /// How long a turn is, by class.
+    turns: Vec<u64>,
+    /// How many wait, by class.
+    counts: Vec<usize>,
+    most: usize,
+    /// Origins somebody waits for.
+    places: HashMap<OriginIx, Place>,
+}
+
+struct Place {
+    now: u64,
+    /// Who was called, and may find that another was faster.
+    open: u32,
+    classes: Vec<Class>,
+}
+
+#[derive(Clone, Default)]
+struct Class {
+    /// The stamp of who was called last.
+    called: Option<u64>,
+    /// Those in line, called or not, by stamp and number of arrival; and before whom each counts as having come.
+    waiters: BTreeMap<(u64, u64), u64>,
+}
+
+impl Shares {
+    pub(super) fn new(classes: Classes, most: usize) -> Option<Box<Self>> {
+        if classes.is_empty() {
+            return None;
+        }
+        let turns = classes.weights().map(|weight| (TURN / u64::from(weight.max(1))).max(1)).collect();
+        let counts = vec![0; classes.len()];
+        Some(Box::new(Self { classes, turns, counts, most, places: HashMap::new() }))
+    }
+
+    pub(super) fn share(&self, ask: &LeaseRequest, origin: OriginIx) -> Option<Share> {
+        let class = self.classes.find(ask.class.as_ref())?;
+        Some(Share { origin, class })
+    }
+
+    pub(super) fn has(&self, ask: &LeaseRequest) -> bool {
+        self.classes.find(ask.class.as_ref()).is_some()
+    }
+
+    /// Whether one more of the class may wait: half of the line is kept for all classes alike, or a flood of one would leave
+    /// the others no place in it.
+    pub(super) fn has_room(&self, class: usize) -> bool {
+        let own = self.most / (2 * self.counts.len());
+        if self.counts[class] < own {
+            return true;
+        }
+        let common: usize = self.counts.iter().map(|count| count.saturating_sub(own)).sum();
+        common < self.most - own * self.counts.len()
+    }
+
+    /// Whether somebody waits to go there.
+    pub(super) fn waits_for(&self, origin: OriginIx) -> bool {
+        self.places.contains_key(&origin)
+    }
+
+    /// The rank of a newcomer.
+    pub(super) fn join(&mut self, share: Share, number: u64) -> Rank {
+        let Share { origin, class } = share;
+        let of = self.counts.len();
+        self.counts[class] += 1;
+        let place = self.places.entry(origin).or_insert_with(|| Place::new(of));
+        let own = &place.classes[class];
+        let last = own.waiters.last_key_value().map(|((stamp, _), _)| *stamp).max(own.called);
+        let stamp = last.map_or(0, |last| last.saturating_add(self.turns[class])).max(place.now);
+        let next = place.classes.iter().filter_map(|other| other.waiters.range((stamp, number)..).next());
+        // The nearest of those that come after.
+        let before = next.min_by_key(|(at, _)| **at).map_or(number, |(_, before)| *before);
+        place.classes[class].waiters.insert((stamp, number), before);
+        Rank { before, stamp, number }
+    }
+
+    /// A waiter is called.
+    pub(super) fn call(&mut self, share: Share, rank: Rank) {
+        if let Some(place) = self.places.get_mut(&share.origin) {
+            place.now = place.now.max(rank.stamp);
+            let called = &mut place.classes[share.class].called;
+            *called = Some(rank.stamp).max(*called);
+        }
+    }
+
+    /// A waiter was called for any exit and has not come yet, or is not called any more.
+    pub(super) fn set_open(&mut self, origin: OriginIx, open: bool) {
+        if let Some(place) = self.places.get_mut(&origin) {
+            place.open = if open { place.open + 1 } else { place.open.saturating_sub(1) };
+        }
+    }
+
+    pub(super) fn is_open(&self, origin: OriginIx) -> bool {
+        self.places.get(&origin).is_some_and(|place| place.open > 0)
+    }
+
+    /// A waiter is gone.
+    pub(super) fn leave(&mut self, share: Share, rank: Rank) {
+        let Some(place) = self.places.get_mut(&share.origin) else { return };
+        if place.classes[share.class].waiters.remove(&(rank.stamp, rank.number)).is_some() {
+            self.counts[share.class] -= 1;
+        }
+        if place.classes.iter().all(|class| class.waiters.is_empty()) {
+            self.places.remove(&share.origin);
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn check(&self, waiters: impl Iterator<Item = (Share, Rank)>) {
+        let mut count = 0;
+        for (share, rank) in waiters {
+            let own = &self.places[&share.origin].classes[share.class];
+            assert_eq!(own.waiters.get(&(rank.stamp, rank.number)), Some(&rank.before));
+            count += 1;
+        }
+        assert_eq!(count, self.counts.iter().sum::<usize>());
+        let mut kept = 0;
+        for place in self.places.values() {
+            let all: BTreeMap<_, _> = place.classes.iter().flat_map(|class| &class.waiters).collect();
+            assert!(!all.is_empty(), "a place goes with the last who waits for it");
+            assert!(all.values().is_sorted(), "the order of stamps is the order of ranks");
+            kept += all.len();
+        }
+        assert_eq!(kept, count);
+    }
+}
+
+impl Line {
+    /// Whether its class was declared, if it names one.
+    #[cold]
+    pub(in crate::fleet) fn knows_class(&self, ask: &LeaseRequest) -> bool {
+        self.shares
+            .as_ref()
+            .map_or_else(|| Classes::default().find(ask.class.as_ref()).is_some(), |shares| shares.has(ask))
+    }
+
+    /// Whether there are classes, and some of them wait to go there.
+    pub(in crate::fleet) fn is_shared(&self, origin: OriginIx) -> bool {
+        self.shares.as_ref().is_some_and(|shares| shares.waits_for(origin))
+    }
+
+    /// Where a request has its share, if there are classes.
+    pub(in crate::fleet) fn share(&self, ask: &LeaseRequest, origin: OriginIx) -> Option<Share> {
+        self.shares.as_ref()?.share(ask, origin)
+    }
+
+    /// A waiter that was called has come, or does not.
+    pub(super) fn settled(&mut self, ticket: Ticket) {
+        let Some(waiter) = self.waiters.get_mut(ticket.0).filter(|waiter| waiter.open) else { return };
+        waiter.open = false;
+        if let (Some(shares), Some(share)) = (&mut self.shares, waiter.share) {
+            shares.set_open(share.origin, false);
+            self.heads.look_at_origin(share.origin);
+        }
+    }
+
+    /// Whether classes keep a head from any exit that it wants: one who was called takes its own first, and those go in order
+    /// who wait for their pace.
+    pub(in crate::fleet) fn yields(&mut self, now: Time, ticket: Ticket) -> bool {
+        let Some(shares) = &self.shares else { return false };
+        let Some(waiter) = self.waiters.get(ticket.0) else { return false };
+        let (Some(share), true) = (waiter.share, waiter.group.wants_any()) else { return false };
+        if shares.is_open(share.origin) {
+            return true;
+        }
+        let next = |group| self.queues.get(&group).and_then(|queue| queue.pace).map(|pace| pace.next);
+        let before = self.heads.ahead(share.origin, waiter.rank).filter(|group| group.wants_any());
+        let Some(next) = before.filter_map(next).find(|next| *next > now) else { return false };
+        self.follow(now, waiter.group, next);
+        true
+    }
+}
+
+impl Place {
+    fn new(classes: usize) -> Self {
+        Self { now: 0, open: 0, classes: vec![Class::default(); classes] }
+    }
+}

@@ -1,0 +1,87 @@
+//! What an origin may be asked for now, as far as anything limits it.
+
+use super::Pool;
+use super::exits::{ExitRecord, Source};
+use super::ix::OriginIx;
+use super::named::Among;
+use crate::request::Time;
+use std::collections::BTreeSet;
+use std::f64::consts::LN_2;
+use std::time::Duration;
+
+/// Every limit there is at one origin. Rates are per second.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Capacity {
+    /// For how long the origin is left alone still.
+    pub(crate) held: Option<Duration>,
+    /// Exits that may serve it, in use or not; sessions that are held are among them.
+    pub(crate) exits: u32,
+    /// How far apart each of them is to be used: as learned from its 429s, and by the terms of its pool.
+    pub(crate) gap: Duration,
+    pub(crate) interval: Duration,
+    /// What all exits may be used for with these two; infinite if one of them may at any time.
+    pub(crate) by_gaps: f64,
+    /// Most leases in flight: by the exits' pools, and at the origin.
+    pub(crate) most: Option<u64>,
+    pub(crate) limit: Option<u32>,
+    pub(crate) in_flight: u32,
+    /// Requests wait in line for it.
+    pub(crate) waits: bool,
+    /// Successes a second lately, and how many of them still count.
+    pub(crate) served: f64,
+    pub(crate) recent: f64,
+}
+
+impl Pool {
+    /// Walks over the exits. `None` for an origin: one that nothing is known of yet.
+    pub(crate) fn capacity(&self, now: Time, origin: Option<OriginIx>) -> Capacity {
+        let record = origin.and_then(|origin| self.origins.get(origin));
+        let gap = record.map_or(0.0, |record| record.gap.seconds());
+        let plan = record.and_then(|record| record.plan.as_ref()).map(|plan| plan.all());
+        let serves = |exit: &ExitRecord| exit.barred == 0 && !exit.gone && is_among(plan.as_ref(), exit);
+        let resting = record.into_iter().flat_map(|record| &record.resting);
+        let resting: BTreeSet<usize> = resting.filter_map(|(_, exit)| exit.index()).collect();
+        let rests = |index| self.down.contains(index) || resting.contains(&index);
+        let fixed = (0..).zip(&self.exits.fixed);
+        let fixed = fixed.filter(|(index, exit)| serves(exit) && !rests(*index)).map(|(_, exit)| exit);
+        let served = record.map_or(0.0, |record| {
+            let mut flow = record.flow;
+            flow.take_in(now, record.counts.ok, false, self.half_life);
+            flow.rate(now, self.half_life)
+        });
+        let mut capacity = Capacity {
+            held: record.and_then(|record| Self::held_for(now, &record.room)),
+            exits: 0,
+            gap: Duration::from_secs_f32(gap),
+            interval: Duration::ZERO,
+            by_gaps: 0.0,
+            most: Some(0),
+            limit: record.and_then(|record| record.room.limit()),
+            in_flight: record.map_or(0, |record| record.room.in_flight),
+            waits: record.is_some_and(|record| record.waiting > 0),
+            served,
+            recent: served * self.half_life / LN_2,
+        };
+        for exit in fixed.chain(self.exits.minted.iter().filter(|exit| serves(exit))) {
+            capacity.add(exit);
+        }
+        capacity
+    }
+}
+
+fn is_among(plan: Option<&Among>, exit: &ExitRecord) -> bool {
+    plan.is_none_or(|plan| plan.has(exit.named))
+}
+
+impl Capacity {
+    fn add(&mut self, exit: &ExitRecord) {
+        let interval = Duration::from_millis(exit.spacing.into());
+        // What is behind a gateway that rotates is another address each time.
+        let gap = if matches!(exit.source, Source::Rotating { .. }) { Duration::ZERO } else { self.gap };
+        self.exits += 1;
+        self.interval = self.interval.max(interval);
+        self.by_gaps += 1.0 / gap.max(interval).as_secs_f64();
+        self.most =
+            if exit.most == u32::MAX { None } else { self.most.map(|most| most + u64::from(exit.most)) };
+    }
+}
