@@ -24,8 +24,8 @@ async fn same(world: &Scenario, seed: u64) {
         );
     }
     assert_eq!(run.log, stack.run.log);
-    // The engine alone sees what rests, and what its lane admits.
-    let run = Run { innocent: None, lane: None, ..run };
+    // The engine alone sees what rests, what its lane admits, and what the fleet expects.
+    let run = Run { innocent: None, lane: None, forecasts: Vec::new(), ..run };
     assert_eq!(run, stack.run, "{name}, seed {seed}: the books differ");
     assert!(run.decisions > 400, "{name}: {}", run.decisions);
 }
