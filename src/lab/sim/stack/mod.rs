@@ -24,7 +24,7 @@ use worker::{Ask, Breaks};
 pub enum Client {
     /// This crate's [`EgressLayer`](crate::EgressLayer) with its defaults, but that an attempt may take as long as its request.
     Egress,
-    /// [`tower::retry`] around a random exit, up to eight sends, with the numbers of its default backoff and its default budget.
+    /// `tower::retry` around a random exit, up to eight sends, with the numbers of its default backoff and its default budget.
     /// Each request clones the same generator, as tower's own do, so that all wait alike.
     Tower,
     /// The same with a generator for each request.
