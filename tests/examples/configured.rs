@@ -171,13 +171,14 @@ impl Running {
 
     /// Waits until something has happened, or says what it was that did not.
     async fn until(&self, what: &str, happened: impl Fn() -> bool) {
-        for _ in 0..1_500 {
+        // A refused exit rests for 30 s and up to a quarter more.
+        for _ in 0..4_500 {
             if happened() {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        panic!("{what} did not happen in 30 s; it said:\n{}", self.said());
+        panic!("{what} did not happen in 90 s; it said:\n{}", self.said());
     }
 
     fn signal(&self, name: &str) {
