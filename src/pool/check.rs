@@ -4,6 +4,7 @@ use super::Pool;
 use super::Promise;
 use super::gate::State;
 use super::ix::ExitIx;
+use super::pairs::Pair;
 use super::timers::Due;
 use std::collections::BTreeMap;
 
@@ -28,6 +29,12 @@ impl Pool {
         }
         for origin in self.origins.iter() {
             assert!(origin.resting.len() <= origin.benched.len() as usize);
+            let here = |pair: &&Pair| {
+                let at = self.origins.get(pair.origin);
+                pair.exit.index().is_some() && at.is_some_and(|at| at.name == origin.name)
+            };
+            let burned = self.pairs.iter().filter(here).filter(|pair| pair.is_burned()).count();
+            assert_eq!(origin.burned as usize, burned, "what is counted rests after a block");
             let ix = self.origins.find(&origin.name).expect("it is known by its name");
             if let Some(due) = origin.room.gate.state().due_at() {
                 assert!(self.timers.has(due, Due::Origin(ix)));

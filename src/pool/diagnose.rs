@@ -62,12 +62,6 @@ impl Pool {
         self.spreads.diagnosis(self.origins.get(origin)?.spread, now)
     }
 
-    /// The origin blocks all exits alike, whatever the request: it is asked too much, or in a way that it knows.
-    #[allow(dead_code, reason = "the governor is to slow down by it")]
-    pub(crate) fn pattern(&self, now: Time, origin: OriginIx) -> Option<&Diagnosis> {
-        self.diagnosis(now, origin).filter(|diagnosis| diagnosis.cause == Cause::Pattern)
-    }
-
     /// Whether an origin's blocks follow requests, and not exits.
     pub(crate) fn blocks_requests(&self, now: Time, origin: OriginIx) -> bool {
         self.diagnosis(now, origin).is_some_and(|diagnosis| diagnosis.cause == Cause::Request)

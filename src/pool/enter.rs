@@ -62,6 +62,8 @@ impl Pool {
         if spacing > 0 || gap > 0.0 {
             let learned = Duration::from_secs_f32(gap);
             self.space(now, exit, origin, now + learned.max(Duration::from_millis(spacing.into())));
+        }
+        if gap > 0.0 {
             self.take_turn(now, origin);
         }
         Some((route, entry))
@@ -73,10 +75,8 @@ impl Pool {
         let Some(rules) = self.knobs.spacing else { return };
         let exits = self.exits_at(origin);
         self.with_origin(origin, |record| {
-            if record.gap.seconds() > 0.0 {
-                if let Some(next) = record.gap.turn(now, exits, &rules) {
-                    record.room.gate.space(next);
-                }
+            if let Some(next) = record.gap.turn(now, exits, &rules) {
+                record.room.gate.space(next);
             }
         });
     }

@@ -1,11 +1,13 @@
 //! How far apart an origin wants the uses of one exit: learned from its 429s, and shared by all its exits, since a limit on an
 //! address is the site's policy and not the exit's.
 //!
-//! While more attempts are limited than may be, surely (by Wilson's lower bound, so that two in a row of a small pool count, and
-//! one stray of a busy one does not), what the origin serves is all that it serves: so many exits over that rate is the gap. As
-//! long as unused allowance is there it serves more than that, so the gap comes from below and does not overshoot. While hardly
-//! any attempt is limited it is shortened little by little. What was sent before the last change says nothing about it: a burst
-//! of 429s counts once.
+//! While more attempts are limited than may be, surely (by Wilson's lower bound over twenty at least), what the origin serves is
+//! all that it serves: so many exits over that rate is the gap. As long as unused allowance is there it serves more than that, so
+//! the gap mostly comes from below; where buckets are empty or windows long it overshoots, and comes back within minutes. While
+//! hardly any attempt is limited it is shortened little by little. What was sent before it was lengthened says nothing about it: a
+//! burst of 429s counts once.
+//!
+//! That 429s come of how often an exit is used is taken for granted: where they do not, the gap grows for nothing.
 
 use super::Pool;
 use super::bits::Bits;

@@ -338,11 +338,11 @@ impl Pool {
         let (before, was_burned) = (pair.gate.state(), pair.is_burned());
         let out = change(pair);
         let (exit, origin, after) = (pair.exit, pair.origin, pair.gate.state());
-        if was_burned != pair.is_burned() {
-            let burned = pair.is_burned();
-            if let Some(record) = self.origins.get_mut(origin) {
-                record.burned = if burned { record.burned + 1 } else { record.burned.saturating_sub(1) };
-            }
+        let burned = pair.is_burned();
+        if let (true, Some(_), Some(record)) =
+            (was_burned != burned, exit.index(), self.origins.get_mut(origin))
+        {
+            record.burned = if burned { record.burned + 1 } else { record.burned.saturating_sub(1) };
         }
         if before != after {
             self.timers.reset(Due::Pair(slot), before.due_at(), after.due_at());

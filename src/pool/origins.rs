@@ -58,7 +58,7 @@ pub(crate) struct OriginRecord {
     pub(super) gap: Gap,
     /// Exits whose pair admits nobody.
     pub(super) benched: Bits,
-    /// How many of its pairs rest after a block.
+    /// How many places rest here after a block. A session is let go instead, and its pair forgotten.
     pub(super) burned: u32,
     /// When each resting pair's rest is over.
     pub(super) resting: BTreeSet<(Time, ExitIx)>,

@@ -194,8 +194,14 @@ impl Pool {
         }
     }
 
+    /// As a learned gap leaves it after a use.
+    #[cfg(test)]
+    pub(crate) fn space_for_test(&mut self, origin: OriginIx, until: Time) {
+        self.with_origin(origin, |record| record.room.gate.space(until));
+    }
+
     /// Leases in flight at the origin.
-    #[allow(dead_code, reason = "the governor's")]
+    #[cfg(test)]
     pub(crate) fn origin_in_flight(&self, origin: OriginIx) -> u32 {
         self.origins.get(origin).map_or(0, |record| record.room.in_flight)
     }

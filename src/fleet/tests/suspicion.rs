@@ -55,6 +55,22 @@ fn a_suspicion_that_a_trial_confirms_is_a_ban_with_a_strike_that_rests_a_minute_
     );
 }
 
+/// What two exits refuse may be the request.
+#[test]
+fn a_request_that_another_exit_refused_proves_nothing_against_the_next() {
+    let mut world = World::of(2);
+    let mut refused = held();
+    refused.trail.burned = 1;
+    near(block(&mut world), 30.0);
+    for _ in 0..3 {
+        assert!(world.once(&refused, BLOCKED).trial);
+        let rests = rest(&mut world);
+        near(rests, 30.0);
+        world.pass(Duration::from_secs_f64(rests));
+    }
+    near(block(&mut world), 60.0);
+}
+
 #[test]
 fn where_bans_are_proven_at_least_every_other_time_a_suspicion_rests_in_full() {
     let mut world = World::of(2);

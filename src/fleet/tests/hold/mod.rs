@@ -374,3 +374,28 @@ fn a_person_may_let_one_try_before_the_time_and_it_begins_anew() {
         "{table}"
     );
 }
+
+#[test]
+fn the_gap_after_a_hold_goes_within_seconds_where_nobody_is_limited() {
+    let mut world = World::of(10);
+    tell(&mut world, &failures(&[0, 1, 2], Duration::ZERO));
+    world.now = until(&mut world).expect("it is held");
+    world.once(&once(), Outcome::Ok);
+    let gap = |world: &World| world.snapshot().origins[0].gap;
+    assert_eq!(gap(&world), Some(secs(2)));
+    for _ in 0..7 {
+        world.pass(secs(1));
+        world.once(&once(), Outcome::Ok);
+    }
+    assert_eq!(gap(&world), None);
+}
+
+#[test]
+fn one_failure_at_a_site_whose_exits_are_kept_apart_is_no_canarys() {
+    let mut world = World::of(10);
+    let grant = lease(&mut world, 0);
+    let origin = grant.receipt.at.1;
+    world.fleet.pool.space_for_test(origin, world.now + secs(1));
+    world.finish(&grant, DOWN);
+    assert_eq!(world.snapshot().origins[0].held, None);
+}
