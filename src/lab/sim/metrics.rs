@@ -53,6 +53,20 @@ pub struct Run {
     pub limited: u64,
     /// Attempts that were refused because a site was down.
     pub wasted_down: u64,
+    /// Attempts that a gateway refused for having too much to do.
+    pub overloaded: u64,
+    /// Attempts that did not reach a gateway.
+    pub unreached: u64,
+    /// Logins that a gateway refused though they were right.
+    pub strays: u64,
+    /// Logins that a gateway refused, and rightly.
+    pub logins_refused: u64,
+    /// Of these, the ones that were sent when two such refusals were known.
+    pub logins_after: u64,
+    /// How often the policy has stopped a login.
+    pub stops: u64,
+    /// From the end of the trouble to nine tenths of the successes before it, over 5 s; 0 where there is none.
+    pub recovery: f64,
     /// How often a job was put aside.
     pub parked: u64,
     /// Bytes of attempts that were not served, and of all.
@@ -170,7 +184,11 @@ impl Metrics {
         let run = &mut self.run;
         let up = u64::from(attempt.job.up) + HANDSHAKE;
         let wasted = answer.truth != Truth::Served;
-        let down = if wasted { 2_000 } else { attempt.job.down.into() };
+        let down = match answer.truth {
+            Truth::Served => u64::from(attempt.job.down),
+            Truth::Cut => u64::from(attempt.job.down) / 2,
+            _ => 2_000,
+        };
         run.bytes += up + down;
         run.bytes_wasted += if wasted { up + down } else { 0 };
         run.limited += u64::from(answer.truth == Truth::Limited);
@@ -209,12 +227,34 @@ impl Metrics {
         self.run.bans_at[at] = bans;
     }
 
+    /// Compares 5 s with the 10 s before the trouble.
+    fn recovery(&self) -> f64 {
+        let Some((from, to)) = self.trigger else { return 0.0 };
+        let (from, to) = (from.as_secs() as usize, to.as_secs() as usize);
+        let served = |from: usize, to: usize| {
+            let sum: u32 = (from..to).filter_map(|at| self.run.served_at.get(at)).sum();
+            f64::from(sum) / (to - from).max(1) as f64
+        };
+        let before = served(from.saturating_sub(10), from);
+        let last = self.run.served_at.len();
+        let again = (to..last).find(|at| served(*at, at + 5) >= 0.9 * before);
+        again.unwrap_or(last).saturating_sub(to) as f64
+    }
+
     pub(super) fn end(mut self, world: &World) -> Run {
         for origin in &world.origins {
             self.run.bans += origin.tally.bans;
             self.run.while_banned += origin.tally.while_banned;
             self.run.wasted_down += origin.tally.refused_down;
         }
+        for refused in world.refusals() {
+            self.run.overloaded += refused.overloaded;
+            self.run.unreached += refused.unreached;
+            self.run.strays += refused.strays;
+            self.run.logins_refused += refused.logins;
+            self.run.logins_after += refused.logins_after;
+        }
+        self.run.recovery = self.recovery();
         self.waits.sort_by(f64::total_cmp);
         let at = |share: f64| {
             let index = (share * self.waits.len() as f64).ceil() as usize;

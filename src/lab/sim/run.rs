@@ -34,6 +34,8 @@ enum Event {
     },
     /// A job that was put aside is due.
     Due(u32),
+    /// A gateway's login has another password.
+    Renewed(usize),
 }
 
 #[derive(Clone, Copy)]
@@ -83,6 +85,11 @@ impl<'a> Engine<'a> {
             journal: Journal::default(),
         };
         engine.plan_load();
+        for (at, gateway) in scenario.gateways.iter().enumerate() {
+            if let Some(when) = gateway.renewed_at() {
+                engine.queue.plan(Time::ZERO + when, Event::Renewed(at));
+            }
+        }
         engine
     }
 
@@ -127,6 +134,12 @@ impl<'a> Engine<'a> {
         }
         let mut run = self.metrics.end(&self.world);
         (run.decisions, run.log) = (self.journal.entries(), self.journal.digest());
+        run.stops = self.contender.stops();
+        if std::env::var_os("SAID").is_some() {
+            for line in self.contender.said() {
+                eprintln!("{line}");
+            }
+        }
         run
     }
 
@@ -141,6 +154,7 @@ impl<'a> Engine<'a> {
                 self.queue.plan(at, Event::Answered(attempt, answer));
             }
             Event::Answered(attempt, answer) => {
+                self.world.answered(&attempt, &answer);
                 self.metrics.answered(&attempt, &answer);
                 let next =
                     self.contender.answered(now, &attempt.job, attempt.exit, &answer.evidence, &self.world);
@@ -154,6 +168,7 @@ impl<'a> Engine<'a> {
                     self.go_on(now, job.id, next, Truth::Unreached);
                 }
             }
+            Event::Renewed(gateway) => self.contender.renewed(now, gateway),
             Event::Due(job) => {
                 self.due.push_back(job);
                 if self.idle > 0 {

@@ -2,9 +2,12 @@
 
 use super::job::{Load, Spread};
 use super::world::{
-    Ban, Blocks, Bucket, ExitRules, Hint, Latency, Limit, Rules, SUBNET, Shock, Soft, Violations,
+    Ban, Blocks, Broken, Bucket, ExitRules, GatewayRules, Hint, Latency, Limit, Login, Rules, SUBNET, Shock,
+    Soft, Violations,
 };
+use crate::exit::Gateway;
 use std::fmt::Write as _;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 /// One world and its work. The named ones are in [`NAMES`](Self::NAMES).
@@ -19,6 +22,10 @@ pub struct Scenario {
     pub(super) origins: Vec<Rules>,
     pub(super) latency: Latency,
     pub(super) exit: fn(u32) -> ExitRules,
+    /// The exits stand behind these, in turns. None: each has an address of its own.
+    pub(super) gateways: Vec<GatewayRules>,
+    /// They are sessions of one login at each gateway, and no list.
+    pub(super) sessions: bool,
     /// Open load: how long a job may take before it is lost. `None`: what cannot be done in time is done later.
     pub(super) patience: Option<Duration>,
     /// When all are blocked at once, if they are, and when that is over.
@@ -43,6 +50,11 @@ fn t() -> Rules {
 
 fn by_chance(share: f64) -> Rules {
     Rules { blocks: Blocks { share, ..Blocks::default() }, ..Rules::FREE }
+}
+
+/// Every fifth exit is so, the others are good.
+const fn fifth(at: u32, rules: ExitRules) -> ExitRules {
+    if at % 5 == 0 { rules } else { ExitRules::GOOD }
 }
 
 fn with_ban(change: impl FnOnce(&mut Violations)) -> Rules {
@@ -92,6 +104,8 @@ impl Scenario {
             origins: Vec::new(),
             latency: Latency::LogNormal { median: 0.8, sigma: 0.5 },
             exit: |_| ExitRules::GOOD,
+            gateways: Vec::new(),
+            sessions: false,
             patience: None,
             trigger: None,
             horizon: secs(40_000),
@@ -162,6 +176,92 @@ impl Scenario {
         })
     }
 
+    /// The worlds behind gateways: Full opens 40 tunnels at once, Full2 has a second gateway with room, Out is not to be reached
+    /// for 60 s, Brown refuses half of all for 30 s. Key has a login that dies and gets another password 120 s later, Key2 a
+    /// second gateway that does not, Quota traffic for 6,000 tunnels and more after 150 s; Stray, Stray5 and Stray10 refuse
+    /// right logins, of 10,000 one, and of 100 five and ten.
+    pub const GATEWAYS: &'static [&'static str] =
+        &["Full", "Full2", "Out", "Brown", "Key", "Key2", "Quota", "Stray", "Stray5", "Stray10"];
+
+    /// The worlds in which every fifth exit is not good: Dead and Gone are dead from 30 s on, Dead by silence; Flap is up and down
+    /// for 20 s each; Lossy breaks one body in twenty off. In Rot all are good, limited as in T, and have another address every 10
+    /// minutes.
+    pub const EXITS: &'static [&'static str] = &["Dead", "Gone", "Flap", "Lossy", "Rot"];
+
+    /// A world behind gateways by its name: 200 exits, 256 workers, 40,000 jobs.
+    #[must_use]
+    pub fn behind(name: &str) -> Option<Self> {
+        let name = Self::GATEWAYS.iter().find(|known| **known == name)?;
+        let good = GatewayRules::GOOD;
+        let full = GatewayRules { most: Some(40), ..good };
+        let dies = GatewayRules { login: Login::Dies(secs(30), secs(150)), ..good };
+        let strays = |strays| vec![GatewayRules { strays, ..good }];
+        let (gateways, trigger) = match *name {
+            "Full" => (vec![full], None),
+            "Full2" => (vec![full, good], None),
+            "Out" => (vec![GatewayRules { down: Some((secs(30), secs(90))), ..good }], Some((30, 90))),
+            "Brown" => {
+                (vec![GatewayRules { brown: Some((secs(30), secs(60), 0.5)), ..good }], Some((30, 60)))
+            }
+            "Key" => (vec![dies], Some((30, 150))),
+            "Key2" => (vec![dies, good], Some((30, 150))),
+            "Quota" => (vec![GatewayRules { login: Login::Quota(6_000, secs(150)), ..good }], None),
+            "Stray5" => (strays(0.05), None),
+            "Stray10" => (strays(0.1), None),
+            _ => (strays(1e-4), None),
+        };
+        Some(Self {
+            jobs: 40_000,
+            origins: vec![Rules::FREE],
+            sessions: matches!(name.as_bytes(), [b'K' | b'Q', ..]) || name.starts_with("Stray"),
+            gateways,
+            trigger: trigger.map(|(from, to)| (secs(from), secs(to))),
+            ..Self::plain(name)
+        })
+    }
+
+    /// A world of exits that are not all good, by its name: 200 exits, 256 workers, 20,000 jobs.
+    #[must_use]
+    pub fn through(name: &str) -> Option<Self> {
+        let name = Self::EXITS.iter().find(|known| **known == name)?;
+        let mut scenario = Self { origins: vec![Rules::FREE], ..Self::plain(name) };
+        match *name {
+            "Dead" => {
+                scenario.exit = |at| fifth(at, ExitRules { dead_from: Some(secs(30)), ..ExitRules::GOOD })
+            }
+            "Gone" => {
+                scenario.exit = |at| {
+                    let gone =
+                        ExitRules { dead_from: Some(secs(30)), broken: Broken::Refuses, ..ExitRules::GOOD };
+                    fifth(at, gone)
+                }
+            }
+            "Flap" => scenario.exit = |at| fifth(at, ExitRules { flaps: Some(secs(20)), ..ExitRules::GOOD }),
+            "Lossy" => scenario.exit = |at| fifth(at, ExitRules { lossy: 0.05, ..ExitRules::GOOD }),
+            _ => {
+                scenario.exit = |_| ExitRules { rotates: Some(secs(600)), ..ExitRules::GOOD };
+                (scenario.origins, scenario.jobs) = (vec![t()], 100_000);
+            }
+        }
+        Some(scenario)
+    }
+
+    /// The gateways, whose sessions the exits are, with such a password; none if they are listed.
+    pub(super) fn sessions(&self, password: &str) -> Vec<Gateway> {
+        let count = self.gateways.len();
+        let each = NonZeroU32::new(self.exits / u32::try_from(count.max(1)).unwrap_or(1));
+        let gateway = |at: usize| {
+            let spec = format!("http://user-{{session}}:{password}@gateway{at}.test:7000");
+            Some(Gateway::parse(&spec).ok()?.sessions(each?))
+        };
+        (0..count).filter(|_| self.sessions).filter_map(gateway).collect()
+    }
+
+    /// The number of the gateway with this name.
+    pub(super) fn gateway_of(host: &str) -> u32 {
+        host.trim_start_matches("gateway").trim_end_matches(".test").parse().unwrap_or(0)
+    }
+
     /// Sets how many jobs there are.
     #[must_use]
     pub const fn jobs(mut self, jobs: u32) -> Self {
@@ -196,9 +296,16 @@ impl Scenario {
     /// The exits as a list, neighbours in one /24. In S2 they are told apart by their login alone.
     pub(super) fn list(&self) -> String {
         let mut list = String::new();
+        if self.sessions {
+            return list;
+        }
         for at in 0..self.exits {
             let (subnet, host) = (at / SUBNET, at % SUBNET + 1);
+            let gateways = u32::try_from(self.gateways.len()).unwrap_or(0);
             let _ = match self.name {
+                _ if gateways > 0 => {
+                    writeln!(list, "http://user-{at}:secret@gateway{}.test:7000", at % gateways)
+                }
                 "S2" => writeln!(list, "http://user-{at}:secret@gateway.test:7000"),
                 _ => writeln!(list, "http://10.{}.{}.{host}:8080", subnet / 256, subnet % 256),
             };

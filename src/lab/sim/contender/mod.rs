@@ -53,6 +53,14 @@ pub(super) trait Contender {
         None
     }
 
+    /// A gateway's login has another password, and an operator says so.
+    fn renewed(&mut self, _: Time, _gateway: usize) {}
+
+    /// How often it has stopped a login.
+    fn stops(&self) -> u64 {
+        0
+    }
+
     /// What it would tell an operator, in short sentences.
     fn said(&mut self) -> Vec<String> {
         Vec::new()

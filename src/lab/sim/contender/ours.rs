@@ -2,7 +2,7 @@
 
 use super::{Contender, Next, Why};
 use crate::draw::mix;
-use crate::exit::{ExitId, ExitList, Pool};
+use crate::exit::{ExitId, ExitList, Gateway, Pool};
 use crate::fleet::{
     Bounds, Event, Fleet, FleetConfig, Grant, Member, Refusal, Release, RetryAsk, Ticket, Turn,
 };
@@ -19,6 +19,8 @@ use std::time::Duration;
 
 /// Whoever is told to come back does so until a job was sent so often in vain.
 const MOST_SENDS: u32 = 8;
+/// Events that are kept as sentences.
+const SAID: usize = 4_096;
 
 /// Which fleet: its rules, and which of its parts are on.
 #[derive(Clone, Debug)]
@@ -35,8 +37,15 @@ impl Default for Parts {
 
 pub(in crate::lab::sim) struct Ours {
     fleet: Fleet,
-    /// Which exit of the world a lease's is.
+    /// Which exit of the world a lease's is. A session is the next one of its gateway when it is met first.
     exits: HashMap<ExitId, u32>,
+    /// Sessions met, by gateway, and exits that there are.
+    met: Vec<u32>,
+    all: u32,
+    stops: u64,
+    said: Vec<String>,
+    /// The gateways with another password.
+    renewals: Vec<Gateway>,
     origins: Vec<Origin>,
     jobs: HashMap<u32, Held>,
     /// Whose ticket it is.
@@ -57,10 +66,11 @@ struct Held {
 
 impl Ours {
     pub(in crate::lab::sim) fn new(scenario: &Scenario, seed: u64, parts: Parts) -> Self {
-        let list = ExitList::parse(&scenario.list()).expect("the list is our own");
+        let list = ExitList::parse(&scenario.list()).unwrap_or_default();
         let exits = (0..).zip(list.clone()).map(|(at, exit)| (exit.id(), at)).collect();
+        let sessions = scenario.sessions("first").into_iter();
         let config = FleetConfig {
-            pools: vec![Pool::new("default", list)],
+            pools: vec![sessions.fold(Pool::new("default", list), Pool::and)],
             sites: Arc::default(),
             member: Member { index: 0, of: 1 },
             rules: parts.rules,
@@ -73,6 +83,11 @@ impl Ours {
         Self {
             fleet: Fleet::new(config),
             exits,
+            met: vec![0; scenario.gateways.len()],
+            all: scenario.exits,
+            stops: 0,
+            said: Vec::new(),
+            renewals: scenario.sessions("second"),
             origins,
             jobs: HashMap::new(),
             waiting: HashMap::new(),
@@ -107,7 +122,7 @@ impl Ours {
         let Some(held) = self.jobs.get_mut(&job) else { return Next::GiveUp(Why::Fatal) };
         match turn {
             Turn::Granted(grant) => {
-                let exit = self.exits.get(&grant.receipt.exit).copied().unwrap_or_default();
+                let exit = exit_of(&mut self.exits, &mut self.met, self.all, &grant);
                 held.grant = Some(grant);
                 if let Some(ticket) = held.ticket.take() {
                     self.waiting.remove(&ticket);
@@ -127,6 +142,9 @@ impl Ours {
             Turn::Refused(refusal) => {
                 if let Some(ticket) = held.ticket.take() {
                     self.waiting.remove(&ticket);
+                }
+                if refusal == Refusal::FleetStopped && self.patience.is_none() {
+                    return self.stand(now, job);
                 }
                 self.late(now, job, retry_at(&refusal))
             }
@@ -154,17 +172,40 @@ impl Ours {
         }
     }
 
+    /// Nothing may go before somebody has done something about it. Its caller knows that, and looks again every second.
+    fn stand(&mut self, now: Time, job: u32) -> Next {
+        if let Some(held) = self.jobs.get_mut(&job) {
+            held.deadline = now + held.ask.deadline;
+            held.ask.trail.deadline = Some(held.deadline);
+        }
+        Next::Wait(now + Duration::from_secs(1))
+    }
+
     /// Runs the line, and notes who was called.
     fn serve(&mut self, now: Time) {
         self.fleet.serve(now);
         while let Some(ticket) = self.fleet.poll_wake() {
             self.called.extend(self.waiting.get(&ticket));
         }
+        if !self.fleet.events().is_empty() {
+            self.listen();
+        }
+    }
+
+    fn listen(&mut self) {
+        for (at, event) in self.fleet.events().take() {
+            self.stops += u64::from(matches!(event, Event::CredentialStopped { .. }));
+            if !matches!(event, Event::Lease { .. } | Event::Report { .. }) && self.said.len() < SAID {
+                self.said.push(format!("{at:?} {event:?}"));
+            }
+        }
     }
 
     fn stopped(&mut self, now: Time, job: u32, why: Stop, retry_at: Time) -> Next {
         match why {
             Stop::NoUsableExit | Stop::Deadline | Stop::OriginHeld => self.late(now, job, Some(retry_at)),
+            Stop::FleetStopped if self.patience.is_none() => self.stand(now, job),
+            Stop::FleetStopped => self.late(now, job, None),
             Stop::Parked { retry_in } => self.late(now, job, Some(now + retry_in)),
             Stop::RequestBlocked => {
                 self.jobs.remove(&job);
@@ -176,6 +217,19 @@ impl Ours {
             }
         }
     }
+}
+
+fn exit_of(exits: &mut HashMap<ExitId, u32>, met: &mut [u32], all: u32, grant: &Grant) -> u32 {
+    if let Some(known) = exits.get(&grant.receipt.exit) {
+        return *known;
+    }
+    let gateways = u32::try_from(met.len()).unwrap_or(1).max(1);
+    let number = Scenario::gateway_of(grant.route.host());
+    let Some(turn) = met.get_mut(number as usize) else { return 0 };
+    let exit = (*turn * gateways + number) % all;
+    *turn += 1;
+    exits.insert(grant.receipt.exit, exit);
+    exit
 }
 
 fn retry_at(refusal: &Refusal) -> Option<Time> {
@@ -235,12 +289,18 @@ impl Contender for Ours {
     }
 
     fn said(&mut self) -> Vec<String> {
-        let told = |event: &Event| !matches!(event, Event::Lease { .. } | Event::Report { .. });
-        let events = self.fleet.events().take();
-        events
-            .into_iter()
-            .filter(|(_, event)| told(event))
-            .map(|(at, event)| format!("{at:?} {event:?}"))
-            .collect()
+        self.listen();
+        std::mem::take(&mut self.said)
+    }
+
+    fn stops(&self) -> u64 {
+        self.stops
+    }
+
+    fn renewed(&mut self, now: Time, gateway: usize) {
+        if let Some(renewed) = self.renewals.get(gateway) {
+            self.fleet.set_gateway(now, renewed);
+            self.serve(now);
+        }
     }
 }

@@ -40,6 +40,15 @@ impl Latency {
     }
 }
 
+/// How one is known that is down.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::lab::sim) enum Broken {
+    /// It says nothing until the caller gives up.
+    Hangs,
+    /// It refuses the connection at once.
+    Refuses,
+}
+
 /// What an exit is like.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(in crate::lab::sim) struct ExitRules {
@@ -47,6 +56,9 @@ pub(in crate::lab::sim) struct ExitRules {
     pub(in crate::lab::sim) dead_from: Option<Duration>,
     /// Up for so long, then down for as long, and so on.
     pub(in crate::lab::sim) flaps: Option<Duration>,
+    pub(in crate::lab::sim) broken: Broken,
+    /// The share of bodies that it breaks off.
+    pub(in crate::lab::sim) lossy: f64,
     /// As many times slower than others.
     pub(in crate::lab::sim) slower: f64,
     /// The address behind it changes so often.
@@ -55,7 +67,7 @@ pub(in crate::lab::sim) struct ExitRules {
 
 impl ExitRules {
     pub(in crate::lab::sim) const GOOD: Self =
-        Self { dead_from: None, flaps: None, slower: 1.0, rotates: None };
+        Self { dead_from: None, flaps: None, broken: Broken::Hangs, lossy: 0.0, slower: 1.0, rotates: None };
 
     pub(in crate::lab::sim) fn is_down(&self, now: Time) -> bool {
         let since = now.since(Time::ZERO);

@@ -2,10 +2,12 @@
 
 mod bucket;
 mod exit;
+mod gateway;
 mod origin;
 
 pub(super) use bucket::Bucket;
-pub(super) use exit::{ExitRules, Latency};
+pub(super) use exit::{Broken, ExitRules, Latency};
+pub(super) use gateway::{GatewayRules, Login, Refusals};
 pub(super) use origin::{Ban, Blocks, Hint, Limit, Origin, Rules, Shock, Soft, Violations};
 
 use super::job::Job;
@@ -14,9 +16,12 @@ use super::scenario::Scenario;
 use crate::outcome::{BlockedBy, Evidence, Outcome, Phase, RetryAfter, Seen};
 use crate::request::Time;
 use exit::Exit;
+use gateway::Gateway;
 use http::StatusCode;
 use std::time::Duration;
 
+/// After this time it is known that an exit refuses the connection.
+const REFUSED: Duration = Duration::from_millis(100);
 /// Exits whose addresses are neighbours.
 pub(super) const SUBNET: u32 = 10;
 
@@ -48,6 +53,12 @@ pub(super) enum Truth {
     Down,
     /// The exit does not get through.
     Unreached,
+    /// The gateway has too much to do.
+    Overloaded,
+    /// The gateway does not take the login.
+    Refused,
+    /// The body broke off.
+    Cut,
 }
 
 /// What comes back.
@@ -68,6 +79,8 @@ pub(super) enum Leg {
 pub(super) struct World {
     luck: Luck,
     exits: Vec<Exit>,
+    /// The exits stand behind them in turns.
+    gateways: Vec<Gateway>,
     pub(super) origins: Vec<Origin>,
     latency: Latency,
     /// All exits have one address.
@@ -79,7 +92,9 @@ impl World {
         let exits = (0..scenario.exits).map(|at| Exit::new(scenario.exit_rules(at))).collect();
         let origins =
             scenario.origins.iter().map(|rules| Origin::new(rules.clone(), scenario.exits)).collect();
-        Self { luck, exits, origins, latency: scenario.latency, shared: scenario.name == "S2" }
+        let gateways: Vec<_> = scenario.gateways.iter().map(|rules| Gateway::new(*rules)).collect();
+        let shared = scenario.name == "S2" || !gateways.is_empty();
+        Self { luck, exits, gateways, origins, latency: scenario.latency, shared }
     }
 
     /// How often the exit was used, this time included.
@@ -90,22 +105,56 @@ impl World {
     }
 
     pub(super) fn send(&mut self, now: Time, attempt: &Attempt) -> Leg {
-        let exit = &self.exits[attempt.exit as usize];
-        if exit.rules.is_down(now) {
+        let (luck, count) = (self.luck, self.gateways.len().max(1));
+        let number = attempt.exit as usize % count;
+        let takes = self.latency(attempt) / 2;
+        let gateway = self.gateways.get_mut(number);
+        let refused = gateway.and_then(|gateway| gateway.ask(now, luck, number as u64, takes));
+        if let Some((at, answer)) = refused {
+            return Leg::Answered(at, answer);
+        }
+        let rules = self.exits[attempt.exit as usize].rules;
+        if rules.is_down(now) {
+            self.is_over(attempt.exit);
             // Behind a gateway it answers for what is not there.
             let phase = if self.shared { Phase::Tunnel } else { Phase::ExitTcp };
             let failed = Outcome::ProxyError { phase };
-            let evidence = Evidence::of(failed).seen(Seen::Never);
-            return Leg::Answered(now + self.latency.dead(), Answer { evidence, truth: Truth::Unreached });
+            let evidence = Evidence::of(failed).seen(Seen::Never).login_accepted(self.shared);
+            let after = if rules.broken == Broken::Refuses { REFUSED } else { self.latency.dead() };
+            return Leg::Answered(now + after, Answer { evidence, truth: Truth::Unreached });
         }
-        Leg::Arrives(now + self.latency(attempt) / 2)
+        Leg::Arrives(now + takes)
+    }
+
+    /// An answer is back.
+    pub(super) fn answered(&mut self, attempt: &Attempt, answer: &Answer) {
+        if answer.truth == Truth::Overloaded {
+            self.is_over(attempt.exit);
+        }
+    }
+
+    /// The gateway of an exit has opened a tunnel, or not.
+    fn is_over(&mut self, exit: u32) {
+        let number = exit as usize % self.gateways.len().max(1);
+        if let Some(gateway) = self.gateways.get_mut(number) {
+            gateway.is_over();
+        }
+    }
+
+    /// What each gateway has refused.
+    pub(super) fn refusals(&self) -> impl Iterator<Item = Refusals> + '_ {
+        self.gateways.iter().map(|gateway| gateway.refusals)
     }
 
     /// What the site says, and when that is back.
     pub(super) fn arrive(&mut self, now: Time, attempt: &Attempt) -> (Time, Answer) {
         let back = self.latency(attempt) / 2;
+        self.is_over(attempt.exit);
         let rotated = self.exits[attempt.exit as usize].rules.address(now);
         let truth = self.origins[attempt.job.origin as usize].ask(now, attempt, self.luck, rotated);
+        let lossy = self.exits[attempt.exit as usize].rules.lossy;
+        let cut = self.luck.chance(lossy, For::Loss, &[attempt.exit.into(), attempt.nth]);
+        let truth = if cut && truth.0 == Truth::Served { (Truth::Cut, None) } else { truth };
         let answer = self.classified(attempt, truth);
         if let Latency::Instant { failure, .. } = self.latency {
             let failed = !answer.evidence.outcome.is_ok();
@@ -137,7 +186,11 @@ impl World {
             },
             Truth::Limited => Evidence::of(Outcome::RateLimited { retry_after: hint.map(RetryAfter::new) }),
             Truth::Down => Evidence::of(Outcome::OriginError { status: StatusCode::SERVICE_UNAVAILABLE }),
-            Truth::Unreached => Evidence::of(Outcome::ProxyError { phase: Phase::ExitTcp }),
+            Truth::Cut => Evidence::of(Outcome::Interrupted { phase: Phase::Body }).seen(Seen::Seen),
+            // The site says none of these.
+            Truth::Unreached | Truth::Overloaded | Truth::Refused => {
+                Evidence::of(Outcome::ProxyError { phase: Phase::ExitTcp })
+            }
         };
         Answer { evidence: evidence.login_accepted(true), truth }
     }
