@@ -139,7 +139,7 @@ impl Fleet {
         let Some((mut route, entry)) = self.pool.enter(now, id, (exit, origin), now + ask.deadline) else {
             return Err(busy(now, "the exit went while it was chosen"));
         };
-        let Entry { trial, fresh, paced, named, clean } = entry;
+        let Entry { trial, fresh, paced, turn, named, clean } = entry;
         route.set_held(binding.is_some());
         if fresh || ask.freshness != Freshness::Keep || ask.repeatable == Some(false) {
             self.restrict(&mut route, ask, fresh, binding);
@@ -165,8 +165,19 @@ impl Fleet {
         let charged = ask.trail.burned < BURNS || paced;
         let (exit_id, at) = (route.exit(), (exit, origin));
         let (again, blocked) = (ask.trail.burned > 0, ask.trail.clean_block.map(LeaseId));
-        let receipt =
-            Receipt { id, exit: exit_id, at, named, binding, sent: now, charged, again, clean, blocked };
+        let receipt = Receipt {
+            id,
+            exit: exit_id,
+            at,
+            named,
+            binding,
+            sent: now,
+            turn,
+            charged,
+            again,
+            clean,
+            blocked,
+        };
         Ok(Grant { receipt, route, reason, trial })
     }
 

@@ -35,6 +35,9 @@ impl Pool {
         }
         let mut entry = self.enter_parents(parents, lease, place_until);
         entry.named = named;
+        if let [_, Some(login)] = parents {
+            entry.turn = self.parents.count(login);
+        }
         if rested {
             entry.trial |= self.with_exit(exit, |record| record.gate.enter(lease, place_until)) == Some(true);
         }

@@ -38,6 +38,8 @@ pub struct Receipt {
     pub(crate) named: NamedIx,
     pub(crate) binding: Option<(BindingIx, u32)>,
     pub(crate) sent: Time,
+    /// How many leases had the login of its exit before, itself included; 0 if nobody counts them.
+    pub(crate) turn: u64,
     /// A block by this attempt is charged: the request has not burned its share of exits yet.
     pub(crate) charged: bool,
     /// The request had been blocked before.

@@ -216,6 +216,7 @@ impl Scenario {
             sessions: matches!(name.as_bytes(), [b'K' | b'Q', ..]) || name.starts_with("Stray"),
             gateways,
             trigger: trigger.map(|(from, to)| (secs(from), secs(to))),
+            horizon: secs(1_800),
             ..Self::plain(name)
         })
     }

@@ -2,6 +2,7 @@
 //! Each is a parent with a gate of its own; an exit may go only where all its parents admit.
 
 mod login;
+mod row;
 
 use super::Entry;
 use super::Pool;
@@ -14,6 +15,7 @@ use super::timers::Due;
 use crate::draw::{Stream, draw, unit};
 use crate::outcome::{AuthReason, Evidence, GatewayScope, Outcome, Phase, Seen};
 use crate::request::Time;
+use row::Row;
 use std::mem;
 use std::time::Duration;
 
@@ -44,8 +46,9 @@ pub(super) struct Parent {
     accepted: Option<Time>,
     /// Who was refused, and when. If a login that is sent later is accepted, that was their exits' fault.
     refused: Vec<(Receipt, Time)>,
-    /// How many were refused since one was accepted.
-    in_a_row: usize,
+    /// Of a login: its leases so far, and those that were refused one after the other.
+    entered: u64,
+    row: Row,
     faults: u32,
     doublings: u32,
     /// Of a login: it is left alone because it is overloaded, and not doubted.
@@ -53,12 +56,6 @@ pub(super) struct Parent {
 }
 
 impl Parent {
-    /// It has a new password: nothing is known of it.
-    pub(super) fn renewed(&mut self) {
-        (self.accepted, self.doublings, self.in_a_row, self.held) = (None, 0, 0, false);
-        self.refused.clear();
-    }
-
     /// A login that no lease will try again before somebody resumes it.
     pub(super) fn is_stopped(&self) -> bool {
         self.is_doubted() && matches!(self.gate.state(), State::Resting { .. })
@@ -87,7 +84,8 @@ impl Parents {
             members,
             accepted: None,
             refused: Vec::new(),
-            in_a_row: 0,
+            entered: 0,
+            row: Row::default(),
             faults: 0,
             doublings: 0,
             held: false,
@@ -106,6 +104,14 @@ impl Parents {
     /// These are nobody's exits any more.
     pub(super) fn part_with(&mut self, gone: impl Fn(u32) -> bool) {
         self.0.iter_mut().for_each(|parent| parent.members.retain(|member| !gone(*member)));
+    }
+
+    /// One more lease has it; says which.
+    #[inline]
+    pub(super) fn count(&mut self, ix: ParentIx) -> u64 {
+        let Some(parent) = self.0.get_mut(ix.index()) else { return 0 };
+        parent.entered += 1;
+        parent.entered
     }
 
     pub(super) fn get(&self, ix: ParentIx) -> Option<&Parent> {

@@ -46,6 +46,7 @@ fn receipt(exit: ExitId) -> Receipt {
         named: NamedIx::default(),
         binding: None,
         sent: at(0),
+        turn: 0,
         charged: true,
         again: false,
         clean: false,
