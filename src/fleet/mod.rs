@@ -139,7 +139,7 @@ impl Fleet {
         let Some((mut route, entry)) = self.pool.enter(now, id, (exit, origin), now + ask.deadline) else {
             return Err(busy(now, "the exit went while it was chosen"));
         };
-        let Entry { trial, fresh, paced, turn, named, clean } = entry;
+        let Entry { trial, fresh, paced, turn, gateway, named, clean } = entry;
         route.set_held(binding.is_some());
         if fresh || ask.freshness != Freshness::Keep || ask.repeatable == Some(false) {
             self.restrict(&mut route, ask, fresh, binding);
@@ -173,6 +173,7 @@ impl Fleet {
             binding,
             sent: now,
             turn,
+            gateway,
             charged,
             again,
             clean,

@@ -151,6 +151,8 @@ pub(crate) struct Entry {
     pub(crate) fresh: bool,
     /// See [`Receipt::turn`].
     pub(crate) turn: u64,
+    /// See [`Receipt::gateway`].
+    pub(crate) gateway: Option<ix::ParentIx>,
     /// Of which pool the exit is.
     pub(crate) named: NamedIx,
     /// The exit has served the origin lately, and not blocked since.

@@ -135,11 +135,6 @@ impl<'a> Engine<'a> {
         let mut run = self.metrics.end(&self.world);
         (run.decisions, run.log) = (self.journal.entries(), self.journal.digest());
         run.stops = self.contender.stops();
-        if std::env::var_os("SAID").is_some() {
-            for line in self.contender.said() {
-                eprintln!("{line}");
-            }
-        }
         run
     }
 

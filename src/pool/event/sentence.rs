@@ -56,6 +56,12 @@ impl fmt::Display for Event {
             }
             Self::OriginReleased { origin } => write!(f, "{origin} serves again"),
             Self::Diagnosed { origin, diagnosis } => write!(f, "{origin}: {diagnosis}"),
+            Self::GatewaySlowed { exit, from, to } => {
+                write!(f, "the gateway of exit {exit} has too much to do: at most {to} at once, of {from}")
+            }
+            Self::GatewayUnlimited { exit } => {
+                write!(f, "leases behind the gateway of exit {exit} are not limited any more")
+            }
             Self::Slowed { origin, from, to, multiplier } => {
                 write!(f, "concurrency at {origin} lowered from {from} to {to}: {}", Attempts(*multiplier))
             }

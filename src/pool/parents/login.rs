@@ -24,8 +24,8 @@ const STRAY: f32 = 0.5;
 /// So many stop a login that was doubted for its strays: of one in ten that is one in a hundred million, and a stop waits for a
 /// person.
 const CERTAIN: u64 = 8;
-/// So many stop one that has not worked lately: the one that was refused, and two that try it.
-const SURE: u64 = 3;
+/// So many stop one that has not worked lately: the one that was refused, and the one that tries it.
+const SURE: u64 = 2;
 /// How long a login out of traffic rests before one lease may try again; doubles up to a quarter of an hour.
 const QUOTA: Duration = Duration::from_secs(60);
 const QUOTA_MOST: Duration = Duration::from_secs(900);
@@ -50,7 +50,6 @@ impl Parent {
     pub(in crate::pool) fn renewed(&mut self) {
         (self.accepted, self.doublings, self.held) = (None, 0, false);
         self.row = Row::after(self.entered);
-        self.row.enough = SURE;
         self.refused.clear();
     }
 

@@ -3,6 +3,7 @@
 
 mod login;
 mod row;
+mod throttle;
 
 use super::Entry;
 use super::Pool;
@@ -18,6 +19,7 @@ use crate::request::Time;
 use row::Row;
 use std::mem;
 use std::time::Duration;
+use throttle::{Flow, Turned};
 
 /// The first rest of an overloaded gateway; doubles up to 15 s.
 const HOLD: Duration = Duration::from_millis(250);
@@ -49,6 +51,8 @@ pub(super) struct Parent {
     /// Of a login: its leases so far, and those that were refused one after the other.
     entered: u64,
     row: Row,
+    /// Of a gateway.
+    pub(super) flow: Flow,
     faults: u32,
     doublings: u32,
     /// Of a login: it is left alone because it is overloaded, and not doubted.
@@ -56,6 +60,11 @@ pub(super) struct Parent {
 }
 
 impl Parent {
+    /// Whether one more lease may go.
+    pub(super) fn admits(&self) -> bool {
+        self.gate.state().admits() && self.flow.has_place()
+    }
+
     /// A login that no lease will try again before somebody resumes it.
     pub(super) fn is_stopped(&self) -> bool {
         self.is_doubted() && matches!(self.gate.state(), State::Resting { .. })
@@ -86,6 +95,7 @@ impl Parents {
             refused: Vec::new(),
             entered: 0,
             row: Row::default(),
+            flow: Flow::default(),
             faults: 0,
             doublings: 0,
             held: false,
@@ -98,7 +108,7 @@ impl Parents {
     pub(super) fn join(&mut self, ix: ParentIx, member: u32) -> bool {
         let Some(parent) = self.0.get_mut(ix.index()) else { return false };
         parent.members.push(member);
-        !parent.gate.state().admits()
+        !parent.admits()
     }
 
     /// These are nobody's exits any more.
@@ -119,11 +129,7 @@ impl Parents {
     }
 
     pub(super) fn admit(&self, record: &ExitRecord) -> bool {
-        record
-            .parents
-            .iter()
-            .flatten()
-            .all(|ix| self.get(*ix).is_some_and(|parent| parent.gate.state().admits()))
+        record.parents.iter().flatten().all(|ix| self.get(*ix).is_some_and(|parent| parent.admits()))
     }
 
     fn all(&self) -> impl Iterator<Item = ParentIx> + use<> {
@@ -134,11 +140,7 @@ impl Parents {
 impl Pool {
     /// Whether all that the exit shares with others admits one more lease.
     pub(super) fn parents_admit(&self, record: &ExitRecord) -> bool {
-        record
-            .parents
-            .iter()
-            .flatten()
-            .all(|ix| self.parents.get(*ix).is_some_and(|p| p.gate.state().admits()))
+        record.parents.iter().flatten().all(|ix| self.parents.get(*ix).is_some_and(Parent::admits))
     }
 
     /// Takes the places of trials. A login on trial needs a fresh connection.
@@ -188,16 +190,16 @@ impl Pool {
         change: impl FnOnce(&mut Parent) -> T,
     ) -> Option<T> {
         let parent = self.parents.0.get_mut(ix.index())?;
-        let before = parent.gate.state();
+        let (before, admitted) = (parent.gate.state(), parent.admits());
         let out = change(parent);
-        let after = parent.gate.state();
-        if before != after {
+        let (after, admits) = (parent.gate.state(), parent.admits());
+        if before != after || admitted != admits {
             self.timers.reset(Due::Parent(ix), before.due_at(), after.due_at());
-            if !after.is_taken() {
+            if before != after && !after.is_taken() || admits && !admitted {
                 self.moved.everywhere();
             }
-            if before.admits() != after.admits() {
-                let shut = !after.admits();
+            if admitted != admits {
+                let shut = !admits;
                 for index in &parent.members {
                     let Some(record) = self.exits.fixed.get_mut(*index as usize) else { continue };
                     record.barred = if shut { record.barred + 1 } else { record.barred.saturating_sub(1) };
@@ -238,7 +240,7 @@ impl Pool {
         match evidence.outcome {
             // Whoever was let through to the origin was not refused by the proxy, whatever the site thinks of its own login.
             Outcome::AuthError { .. } if answered => {
-                self.gateway_works(by);
+                self.gateway_works(now, by);
                 false
             }
             Outcome::AuthError { reason: AuthReason::Capacity } => {
@@ -259,11 +261,57 @@ impl Pool {
                         | Outcome::SessionLost
                 );
                 if answered || refused {
-                    self.gateway_works(by);
+                    self.gateway_works(now, by);
                 }
                 false
             }
         }
+    }
+
+    /// One more lease is out behind a gateway.
+    #[inline]
+    pub(super) fn go_behind(&mut self, ix: ParentIx) {
+        let Some(parent) = self.parents.0.get_mut(ix.index()) else { return };
+        if parent.flow.has_limit() {
+            self.with_parent(ix, |parent| parent.flow.out += 1);
+        } else {
+            parent.flow.out += 1;
+        }
+    }
+
+    #[inline]
+    pub(super) fn come_back(&mut self, ix: ParentIx) {
+        let Some(parent) = self.parents.0.get_mut(ix.index()) else { return };
+        if parent.flow.has_limit() {
+            self.with_parent(ix, |parent| parent.flow.out = parent.flow.out.saturating_sub(1));
+        } else {
+            parent.flow.out = parent.flow.out.saturating_sub(1);
+        }
+    }
+
+    /// Keeps a place behind a gateway that has few; says whether one is kept.
+    pub(super) fn promise_behind(&mut self, gateway: Option<ParentIx>) -> Option<ParentIx> {
+        let ix = gateway.filter(|ix| self.parents.get(*ix).is_some_and(|parent| parent.flow.has_limit()))?;
+        self.with_parent(ix, |parent| parent.flow.promised += 1).map(|()| ix)
+    }
+
+    pub(super) fn forgo_behind(&mut self, ix: ParentIx) {
+        self.with_parent(ix, |parent| parent.flow.promised = parent.flow.promised.saturating_sub(1));
+    }
+
+    /// What an attempt says of how much its gateway bears. Says whether that is all: it does not rest as a whole then.
+    #[cold]
+    fn throttle(&mut self, now: Time, by: &Receipt, refused: bool) -> bool {
+        let (Some(rules), Some(ix)) = (self.knobs.throttle, by.gateway) else { return false };
+        let turned = self.with_parent(ix, |parent| parent.flow.note(&rules, now, by.sent, refused));
+        match turned.flatten() {
+            Some(Turned::Cut { from, to }) => {
+                self.events.push(now, Event::GatewaySlowed { exit: by.exit, from, to });
+            }
+            Some(Turned::Lifted) => self.events.push(now, Event::GatewayUnlimited { exit: by.exit }),
+            None => {}
+        }
+        self.parents.get(ix).is_some_and(|parent| parent.flow.helps(&rules, now) && parent.gate.is_open())
     }
 
     /// What is overloaded is left alone, and nothing beside it.
@@ -271,6 +319,9 @@ impl Pool {
         let hint = evidence.retry_after.map_or(Duration::ZERO, |hint| hint.wait().min(HINT_CAP));
         let exit = by.at.0;
         let parent = match scope {
+            GatewayScope::Gateway if evidence.retry_after.is_none() && self.throttle(now, by, true) => {
+                return true;
+            }
             GatewayScope::Gateway => self.gateway(exit),
             // An account's own limit, or its wish for a place: another account at this gateway has others.
             GatewayScope::Credential | GatewayScope::Place => self.credential(exit),
@@ -344,8 +395,12 @@ impl Pool {
         }
     }
 
-    fn gateway_works(&mut self, by: &Receipt) {
+    fn gateway_works(&mut self, now: Time, by: &Receipt) {
         let Some([Some(ix), _]) = self.exits.get(by.at.0).map(|record| record.parents) else { return };
+        let Some(parent) = self.parents.get(ix) else { return };
+        if parent.flow.is_watched() {
+            self.throttle(now, by, false);
+        }
         let Some(parent) = self.parents.get(ix) else { return };
         if parent.gate.is_open() && parent.faults == 0 && parent.doublings == 0 {
             return;

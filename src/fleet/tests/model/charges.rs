@@ -240,7 +240,7 @@ impl State {
             return;
         }
         // One that was accepted within 10 s is doubted when five more were refused than were not, in the order of sending, and
-        // stops at eight; else at one, and three. Out of traffic is the provider's last word.
+        // stops at eight; else at one, and two. Out of traffic is the provider's last word.
         let proven = login.accepted.is_some_and(|at| now.saturating_sub(at) <= 10 * SECOND);
         let (for_sure, open) = (reason == AuthReason::Quota, login.gate.is_open());
         if !(for_sure && open && !proven) {
@@ -250,7 +250,7 @@ impl State {
             }
             login.refused.push((no, now));
             if open && (for_sure || !proven || login.more_refused() >= 5) {
-                login.enough = if proven { 8 } else { 3 };
+                login.enough = if proven { 8 } else { 2 };
                 login.gate.doubt(now);
             }
             if open || old || !for_sure && login.more_refused() < login.enough {

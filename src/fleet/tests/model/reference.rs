@@ -319,7 +319,7 @@ impl State {
         } else {
             login.gate.doubt(now)
         }
-        (login.accepted, login.doublings, login.enough, login.counts) = (None, 0, 3, true);
+        (login.accepted, login.doublings, login.enough, login.counts) = (None, 0, 0, true);
         login.forget_row(login.entered + 1);
         login.refused.clear();
     }

@@ -47,6 +47,7 @@ fn receipt(exit: ExitId) -> Receipt {
         binding: None,
         sent: at(0),
         turn: 0,
+        gateway: None,
         charged: true,
         again: false,
         clean: false,
