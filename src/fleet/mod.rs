@@ -311,6 +311,9 @@ impl Fleet {
             _ => None,
         };
         self.out = self.out.saturating_sub(1);
+        if evidence.is_none() {
+            self.pool.end_in_silence(receipt);
+        }
         self.pool.leave(receipt, evidence.is_some_and(Evidence::is_good_end));
         (!self.line.is_empty(), taken)
     }

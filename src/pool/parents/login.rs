@@ -142,6 +142,10 @@ impl Pool {
         let proven = |parent: &Parent| parent.accepted.is_some_and(|at| now.since(at) <= PROVEN);
         let stopped = self.with_parent(ix, |parent| {
             if !parent.row.knows(by.turn) {
+                // It works, and this was a stray of its exit's.
+                if parent.gate.is_open() && !parent.gate.is_stale(by.sent) && parent.refused.len() < MOST {
+                    parent.refused.push((*by, now));
+                }
                 return false;
             }
             let (proven, last_word) = (proven(parent), is_definitive(reason));

@@ -289,6 +289,15 @@ impl Pool {
         }
     }
 
+    /// A lease has ended without a word on its login.
+    #[cold]
+    pub(crate) fn end_in_silence(&mut self, by: &Receipt) {
+        let login = self.exits.get(by.at.0).and_then(|record| record.parents[1]);
+        if let Some(parent) = login.and_then(|ix| self.parents.0.get_mut(ix.index())) {
+            parent.row.end(by.turn);
+        }
+    }
+
     /// Keeps a place behind a gateway that has few; says whether one is kept.
     pub(super) fn promise_behind(&mut self, gateway: Option<ParentIx>) -> Option<ParentIx> {
         let ix = gateway.filter(|ix| self.parents.get(*ix).is_some_and(|parent| parent.flow.has_limit()))?;

@@ -12,6 +12,8 @@ pub(super) struct Row {
     first: u64,
     last: u64,
     refused: u64,
+    /// Sent after the first of them, and ended without a word.
+    silent: u64,
     /// As many more than others stop it, once it is doubted.
     pub(super) enough: u64,
 }
@@ -39,7 +41,14 @@ impl Row {
             _ => (self.first.min(turn), self.last.max(turn)),
         };
         if self.most() == 0 {
-            (self.first, self.last, self.refused) = (turn, turn, 1);
+            (self.first, self.last, self.refused, self.silent) = (turn, turn, 1, 0);
+        }
+    }
+
+    /// A lease has ended without a word.
+    pub(super) const fn end(&mut self, turn: u64) {
+        if self.refused > 0 && turn > self.first {
+            self.silent += 1;
         }
     }
 
@@ -52,7 +61,7 @@ impl Row {
 
     /// How many more were refused than were not, of all that were sent from the first to the last of them.
     pub(super) fn most(&self) -> u64 {
-        let sent = (self.last - self.first + 1).max(self.refused);
+        let sent = (self.last - self.first + 1).saturating_sub(self.silent).max(self.refused);
         (2 * self.refused).saturating_sub(sent)
     }
 }

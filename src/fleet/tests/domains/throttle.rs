@@ -12,17 +12,18 @@ fn a_gateway_that_bears_so_many_is_asked_for_no_more_and_does_not_rest() {
         world.pass(Duration::from_millis(10));
         while out.len() < 100 {
             let Ok(grant) = world.at("a.test", &per()) else { break };
-            out.push_back((grant, out.len() >= 20));
+            out.push_back(grant);
         }
         assert!(!out.is_empty(), "it does not rest");
-        let (grant, over) = out.pop_front().unwrap();
+        let over = out.len() > 20 && step % 4 > 0;
+        let grant = out.pop_front().unwrap();
         refused[usize::from(step >= 2_000)] += u32::from(over);
         world.finish(&grant, if over { overloaded(None) } else { Outcome::Ok.into() });
     }
-    assert!(refused[1] < 300, "of 2,000: {refused:?}");
+    assert!(refused[1] < 600, "of 2,000: {refused:?}");
     let told: Vec<_> = world.fleet.events().take().into_iter().map(|(_, event)| event).collect();
     assert!(matches!(told.first(), Some(Event::GatewaySlowed { to, from, .. }) if to < from), "{told:?}");
-    out.drain(..).for_each(|(grant, _)| world.finish(&grant, Outcome::Ok));
+    out.drain(..).for_each(|grant| world.finish(&grant, Outcome::Ok));
     for _ in 0..40 {
         let grant = world.pass(secs(1)).lease(&per());
         world.finish(&grant, Outcome::Ok);

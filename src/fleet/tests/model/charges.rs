@@ -236,6 +236,9 @@ impl State {
         let login = &mut self.logins[self.layout.parent(lease.is.exit)];
         login.counts = true;
         let old = login.gate.is_old(lease.sent);
+        if lease.turn < login.from && login.gate.is_open() && !old {
+            login.refused.push((no, now));
+        }
         if lease.turn < login.from || login.gate.rests(now).is_some() || old && login.gate.is_open() {
             return;
         }
