@@ -16,7 +16,7 @@ const Z: f64 = 1.64;
 
 /// What is known of one gateway.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub(super) struct Flow {
+pub(in crate::pool) struct Flow {
     /// Leases that are out, and places that are kept for who was called.
     pub(super) out: u32,
     pub(super) promised: u32,
