@@ -52,6 +52,8 @@ enum Event {
     },
     /// A job that was put aside is due.
     Due(u32),
+    /// A gateway's login has another password.
+    Renewed(usize),
 }
 
 #[derive(Clone, Copy)]
@@ -104,6 +106,11 @@ impl<'a> Engine<'a> {
             journal: Journal::default(),
         };
         engine.plan_load();
+        for (at, gateway) in scenario.gateways.iter().enumerate() {
+            if let Some(when) = gateway.renewed_at() {
+                engine.queue.plan(Time::ZERO + when, Event::Renewed(at));
+            }
+        }
         engine
     }
 
@@ -177,6 +184,7 @@ impl<'a> Engine<'a> {
                 self.queue.plan(at, Event::Answered(attempt, answer));
             }
             Event::Answered(attempt, answer) => {
+                self.world.answered(&attempt, &answer);
                 self.metrics.answered(&attempt, &answer);
                 self.jobs[attempt.job.id as usize].idle = Some(now);
                 self.journal.hear(now, attempt.job, Heard::Answer(attempt.exit, answer.evidence));
@@ -193,6 +201,7 @@ impl<'a> Engine<'a> {
                     self.go_on(now, job.id, next, Truth::Unreached);
                 }
             }
+            Event::Renewed(gateway) => self.contender.renewed(now, gateway),
             Event::Due(job) => {
                 if let Load::Open { .. } = self.scenario.load {
                     self.begin(now, job);

@@ -143,9 +143,29 @@ pub(super) struct ExitState {
 pub(super) struct Login {
     pub(super) gate: Gate,
     pub(super) accepted: Option<u64>,
-    pub(super) in_a_row: u32,
+    /// Leases so far. A listed exit's login is thought of when it is first refused, and they are counted from then on.
+    pub(super) counts: bool,
+    pub(super) entered: u64,
+    /// The turns of those that were refused in a row, as many more as which stop it on trial; and the first turn that counts.
+    pub(super) row: Vec<u64>,
+    pub(super) enough: usize,
+    pub(super) from: u64,
     pub(super) refused: Vec<(LeaseNo, u64)>,
     pub(super) doublings: u32,
+}
+
+impl Login {
+    pub(super) fn forget_row(&mut self, from: u64) {
+        self.row.clear();
+        self.from = from;
+    }
+
+    /// How many more were refused than were not, of those sent from the first to the last of them.
+    pub(super) fn more_refused(&self) -> usize {
+        let (first, last) = (self.row.iter().min(), self.row.iter().max());
+        let sent = first.zip(last).map_or(0, |(first, last)| (last - first) as usize + 1);
+        (2 * self.row.len()).saturating_sub(sent.max(self.row.len()))
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -177,6 +197,8 @@ pub(super) struct Lease {
     pub(super) over: bool,
     /// What was counted last, and when.
     pub(super) counted: Option<(Evidence, u64)>,
+    /// Which lease of its login it is.
+    pub(super) turn: u64,
     /// What it has cost its exit, in faults, and whether it has cost what the exit shares.
     pub(super) cost: (f64, bool),
 }
@@ -203,15 +225,25 @@ impl State {
             healthy_since: 0,
             tokens: 0,
         };
-        let login =
-            Login { gate: Gate::OPEN, accepted: None, in_a_row: 0, refused: Vec::new(), doublings: 0 };
+        let login = |counts| Login {
+            gate: Gate::OPEN,
+            accepted: None,
+            counts,
+            entered: 0,
+            row: Vec::new(),
+            enough: 0,
+            from: 0,
+            refused: Vec::new(),
+            doublings: 0,
+        };
+        let listed = layout.listed;
         let address = Address { gate: Gate::OPEN, faults: 0, doublings: 0 };
         Self {
             now: 0,
             layout,
             pairs: BTreeMap::new(),
             exits: vec![exit; layout.exits()],
-            logins: vec![login; layout.listed + 1],
+            logins: (0..=listed).map(|parent| login(parent == listed)).collect(),
             addresses: vec![address; layout.listed + 1],
             sites: vec![Site::default(); layout.origins],
             leases: BTreeMap::new(),
@@ -250,7 +282,11 @@ impl State {
         self.exits[granted.exit].out += 1;
         self.sites[granted.origin].leases += 1;
         let tokens = self.exits[granted.exit].tokens;
-        let lease = Lease { is: *granted, sent: now, tokens, over: false, counted: None, cost: (0.0, false) };
+        let login = &mut self.logins[parent];
+        login.entered += u64::from(login.counts);
+        let turn = login.entered;
+        let cost = (0.0, false);
+        let lease = Lease { is: *granted, sent: now, tokens, over: false, counted: None, turn, cost };
         assert!(self.leases.insert(no, lease).is_none(), "{granted:?}: a number is given once");
     }
 
@@ -290,7 +326,8 @@ impl State {
         } else {
             login.gate.doubt(now)
         }
-        (login.accepted, login.in_a_row, login.doublings) = (None, 0, 0);
+        (login.accepted, login.doublings, login.enough, login.counts) = (None, 0, 0, true);
+        login.forget_row(login.entered + 1);
         login.refused.clear();
     }
 

@@ -5,6 +5,7 @@ mod article_b;
 mod backoffs;
 mod compare;
 mod crawlee;
+mod gateways;
 mod golden;
 mod hand;
 mod lists;
