@@ -313,7 +313,8 @@ impl Fleet {
             _ => None,
         };
         self.out = self.out.saturating_sub(1);
-        if evidence.is_none() {
+        // Done without evidence is given back at its head, which was told.
+        if evidence.is_none() && how != Release::Done {
             self.pool.end_in_silence(receipt);
         }
         self.pool.leave(receipt, evidence.is_some_and(Evidence::is_good_end));

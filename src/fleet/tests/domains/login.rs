@@ -284,3 +284,27 @@ fn what_was_under_way_when_a_login_died_does_not_speak_for_it() {
     }
     assert_eq!(refused, 8, "answers to what was sent before are no word on what comes after");
 }
+
+#[test]
+fn what_is_given_back_at_its_head_was_not_refused_and_what_is_dropped_says_nothing() {
+    let stops = |how: Release| {
+        let mut world = World::new(gateway());
+        let first = world.lease(&per());
+        world.finish(&first, accepted(Outcome::Ok));
+        for _ in 0..8 {
+            let Ok(stray) = world.at("a.test", &per()) else { return true };
+            world.finish(&stray, REJECTED);
+            for _ in 0..9 {
+                let Ok(grant) = world.at("a.test", &per()) else { return true };
+                if how == Release::Done {
+                    // Through a tunnel that was open: nothing is said of the login.
+                    world.fleet.report(world.now, &grant.receipt, &Outcome::Ok.into(), None);
+                }
+                world.fleet.release(&grant.receipt, how, None);
+            }
+        }
+        false
+    };
+    assert!(!stops(Release::Done), "one in ten was refused");
+    assert!(stops(Release::NotAttempted), "nobody was let through");
+}

@@ -205,7 +205,7 @@ impl State {
         if !(for_sure && open && !proven) {
             login.row.push(lease.turn);
             if login.more_refused() == 0 {
-                login.row = vec![lease.turn];
+                (login.row, login.silent) = (vec![lease.turn], 0);
             }
             login.refused.push((no, now));
             if open && (for_sure || !proven || login.more_refused() >= 5) {

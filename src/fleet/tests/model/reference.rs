@@ -33,7 +33,7 @@ pub(super) struct Granted {
 pub(super) enum What {
     Lease(Granted),
     Report { no: LeaseNo, said: Evidence, taken: bool, told: Told },
-    Release { no: LeaseNo, good: bool },
+    Release { no: LeaseNo, good: bool, silent: bool },
     EndedWell { no: LeaseNo },
     Quarantine { exit: usize, on: bool },
     Password { exit: usize },
@@ -149,6 +149,8 @@ pub(super) struct Login {
     /// The turns of those that were refused in a row, as many more as which stop it on trial; and the first turn that counts.
     pub(super) row: Vec<u64>,
     pub(super) enough: usize,
+    /// Sent after the first of these, and ended without a word.
+    pub(super) silent: usize,
     pub(super) from: u64,
     pub(super) refused: Vec<(LeaseNo, u64)>,
     pub(super) doublings: u32,
@@ -157,6 +159,7 @@ pub(super) struct Login {
 impl Login {
     pub(super) fn forget_row(&mut self, from: u64) {
         self.row.clear();
+        self.silent = 0;
         self.from = from;
     }
 
@@ -164,7 +167,7 @@ impl Login {
     pub(super) fn more_refused(&self) -> usize {
         let (first, last) = (self.row.iter().min(), self.row.iter().max());
         let sent = first.zip(last).map_or(0, |(first, last)| (last - first) as usize + 1);
-        (2 * self.row.len()).saturating_sub(sent.max(self.row.len()))
+        (2 * self.row.len()).saturating_sub(sent.saturating_sub(self.silent).max(self.row.len()))
     }
 }
 
@@ -232,6 +235,7 @@ impl State {
             entered: 0,
             row: Vec::new(),
             enough: 0,
+            silent: 0,
             from: 0,
             refused: Vec::new(),
             doublings: 0,
@@ -255,7 +259,7 @@ impl State {
         match &event.what {
             What::Lease(granted) => self.lease(granted),
             What::Report { no, said, taken, told } => self.report(*no, said, *taken, told),
-            What::Release { no, good } => self.release(*no, *good),
+            What::Release { no, good, silent } => self.release(*no, *good, *silent),
             What::EndedWell { no } => self.ended_well(*no),
             What::Quarantine { exit, on } => self.exits[*exit].quarantined = *on,
             What::Password { exit } => self.new_password(*exit),
@@ -290,13 +294,15 @@ impl State {
         assert!(self.leases.insert(no, lease).is_none(), "{granted:?}: a number is given once");
     }
 
-    fn release(&mut self, no: LeaseNo, good: bool) {
+    fn release(&mut self, no: LeaseNo, good: bool, silent: bool) {
         let now = self.now;
         let lease = self.leases.get_mut(&no).unwrap();
         assert!(!std::mem::replace(&mut lease.over, true), "{no:?} is released once");
-        let is = lease.is;
+        let (is, turn) = (lease.is, lease.turn);
         let parent = self.layout.parent(is.exit);
         self.exits[is.exit].out -= 1;
+        let login = &mut self.logins[parent];
+        login.silent += usize::from(silent && login.row.iter().min().is_some_and(|first| turn > *first));
         self.logins[parent].gate.leave(now, no);
         self.addresses[parent].gate.leave(now, no);
         self.exits[is.exit].gate.leave(now, no);
