@@ -269,7 +269,8 @@ impl Scenario {
     /// The exit that is found by this one's host and port: the last of all that have them.
     pub(super) fn same_address(&self, exit: u32) -> u32 {
         let gateways = if self.name == "S2" { 1 } else { self.gateways.len() as u32 };
-        if gateways == 0 { exit } else { exit + (self.exits - 1 - exit) / gateways * gateways }
+        let rounds = self.exits.saturating_sub(exit + 1).checked_div(gateways);
+        exit + rounds.unwrap_or(0) * gateways
     }
 
     /// The exits as a list, neighbours in one /24. In S2 and behind gateways they are told apart by their login alone.
