@@ -12,13 +12,21 @@ pub(crate) struct Knobs {
     pub(crate) spacing: Option<Spacing>,
     pub(crate) suspicion: Option<Suspicion>,
     pub(crate) diagnosis: Option<Diagnosis>,
+    pub(crate) throttle: Option<Throttle>,
 }
 
 impl Knobs {
     /// Nothing collective: each pair and each request for itself.
     #[cfg(test)]
-    pub(crate) const NONE: Self =
-        Self { hold: None, lane: None, governor: None, spacing: None, suspicion: None, diagnosis: None };
+    pub(crate) const NONE: Self = Self {
+        hold: None,
+        lane: None,
+        governor: None,
+        spacing: None,
+        suspicion: None,
+        diagnosis: None,
+        throttle: None,
+    };
 }
 
 impl Default for Knobs {
@@ -30,6 +38,7 @@ impl Default for Knobs {
             spacing: Some(Spacing::default()),
             suspicion: Some(Suspicion::default()),
             diagnosis: Some(Diagnosis::default()),
+            throttle: Some(Throttle::default()),
         }
     }
 }
@@ -257,6 +266,43 @@ impl Default for Diagnosis {
             spared: (Duration::from_millis(500), Duration::from_millis(1_500)),
             clean_blocks: 2,
             rest_subnets: true,
+        }
+    }
+}
+
+/// How many leases may be out behind a gateway that says it has too much to do. There is no limit until it does.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Throttle {
+    /// The share of attempts refused so that is surely too much.
+    pub(crate) most: f64,
+    /// What is left of the leases out after that.
+    pub(crate) cut: f64,
+    /// No limit is lower.
+    pub(crate) least: u32,
+    /// Times as many more with each round that is served, if that is more than one.
+    pub(crate) ramp: f64,
+    /// Where still too many are refused with such a part of what was too many first, it is not how many they are.
+    pub(crate) futile: f64,
+    /// So many refused one after the other are an outage: then it rests as a whole.
+    pub(crate) outage: u32,
+    /// When so many attempts have been counted, or as many as the limit is, they count half.
+    pub(crate) window: u32,
+    /// A limit that was not met for so long has lapsed.
+    pub(crate) lapse: Duration,
+}
+
+impl Default for Throttle {
+    /// 0.7 at a tenth, as AWS's adaptive mode cuts. Twenty in a row are one in a million where half are refused.
+    fn default() -> Self {
+        Self {
+            most: 0.1,
+            cut: 0.7,
+            least: 4,
+            ramp: 0.03,
+            futile: 0.1,
+            outage: 20,
+            window: 40,
+            lapse: Duration::from_secs(30),
         }
     }
 }

@@ -41,6 +41,10 @@ Unless it says otherwise: one site, 20,000 jobs, 256 workers that each do one jo
 | Many | 50 sites like T, the k-th with 1 / k of the first one's jobs |
 | ...-surge | the same under an open load of half of what the site lets through, and four times that from 60 to 120 s (S: no more than half, since it has a bad time of its own) |
 | Login, Stray5, Stray10 | Noise through sessions of one gateway, whose login is refused from 60 s on; in 5 %, in 10 % of the attempts though it is right |
+| Full, Full2 | serves everybody, 40,000 jobs; the gateway opens 40 tunnels at once; half of the exits are behind another one that has room |
+| Out, Brown | the same with a gateway that is not to be reached from 30 to 90 s; that refuses half of all from 30 to 60 s |
+| Key, Key2 | the same with a login that is refused from 30 s on and has another password at 150 s; half of the exits are behind another gateway |
+| Quota, Stray | the same with a login whose traffic is used up after 6,000 tunnels, and there is more after 150 s; with one right login refused in 10,000 |
 | S1 | two sites at 12 and 3 jobs a second for half an hour, 50 exits of which 5 are dead; a 429 says 60 s, a ban is 600 s; jobs have patience for 300 s |
 | S2 | the same through one gateway, exits told apart by login alone |
 | S3 | S1, and the larger site answers 503 to everybody from 600 to 780 s |";

@@ -87,6 +87,7 @@ const GATES: &[Gate] = &[
     Gate("seconds to recover", &["S3"], 50, |c| c.ours.recover, AtMost(5.0), Median),
     Gate("busiest second after the shock, over new work and lane", &["S"], 200, peak, AtMost(1.0), Median),
     Gate("attempts after the second refused login", &["Login"], 200, |c| Some(c.ours.after_stop as f64), AtMost(2.0), Median),
+    Gate("logins stopped for stray refusals", &["Stray5", "Stray10"], 200, |c| Some(c.ours.stops as f64), AtMost(0.0), Worst),
     Gate("share of jobs lost to stray refusals", &["Stray5", "Stray10"], 200, |c| Some(c.ours.lost()), AtMost(0.001), Worst),
     Gate("metastability index", SURGES, 200, index, AtMost(1.1), Sure),
     Gate("metastability index", SURGES, 20, index, AtMost(1.1), Sure),

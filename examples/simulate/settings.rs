@@ -37,7 +37,7 @@ pub(crate) fn all() -> Vec<Setting> {
         all.extend(SURGES.iter().map(|world| Setting::new(world, exits)));
     }
     all.extend(FIXED.iter().map(|(world, exits)| Setting::new(world, *exits)));
-    all.extend(Scenario::LOGINS.iter().map(|world| Setting::new(world, 200)));
+    all.extend(Scenario::LOGINS.iter().chain(Scenario::GATEWAYS).map(|world| Setting::new(world, 200)));
     all
 }
 

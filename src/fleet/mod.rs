@@ -148,7 +148,7 @@ impl Fleet {
         let Some((mut route, entry)) = self.pool.enter(now, id, (exit, origin), now + ask.deadline) else {
             return Err(busy(now, "the exit went while it was chosen"));
         };
-        let Entry { trial, fresh, paced, named, clean } = entry;
+        let Entry { trial, fresh, paced, turn, gateway, named, clean } = entry;
         route.set_held(binding.is_some());
         if fresh || ask.freshness != Freshness::Keep || ask.repeatable == Some(false) {
             self.restrict(&mut route, ask, fresh, binding);
@@ -175,9 +175,21 @@ impl Fleet {
         let (exit_id, at) = (route.exit(), (exit, origin));
         let (first, again) = (ask.trail.sends == 0, ask.trail.burned > 0);
         let blocked = ask.trail.clean_block.map_or(LeaseId::NONE, LeaseId);
-        let sent = now;
-        let receipt =
-            Receipt { id, exit: exit_id, at, named, binding, sent, charged, first, again, clean, blocked };
+        let receipt = Receipt {
+            id,
+            exit: exit_id,
+            at,
+            named,
+            binding,
+            sent: now,
+            turn,
+            gateway,
+            charged,
+            first,
+            again,
+            clean,
+            blocked,
+        };
         Ok(Grant { receipt, route, reason, trial })
     }
 
@@ -310,6 +322,10 @@ impl Fleet {
             _ => None,
         };
         self.out = self.out.saturating_sub(1);
+        // Done without evidence is given back at its head, which was told.
+        if evidence.is_none() && how != Release::Done {
+            self.pool.end_in_silence(receipt);
+        }
         self.pool.leave(receipt, evidence.is_some_and(Evidence::is_good_end));
         (!self.line.is_empty(), taken)
     }

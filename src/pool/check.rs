@@ -62,7 +62,7 @@ impl Pool {
     fn check_fixed(&self, index: usize) {
         let (exit, record) = (ExitIx::at(index), &self.exits.fixed[index]);
         let parents = || record.parents.iter().flatten().map(|ix| self.parents.get(*ix).unwrap());
-        let shut = parents().filter(|parent| !parent.gate.state().admits()).count();
+        let shut = parents().filter(|parent| !parent.admits()).count();
         if record.vacant {
             assert!(
                 record.gone && record.bound == 0 && record.in_flight == 0 && !self.barred.contains(index)

@@ -35,6 +35,13 @@ impl Pool {
         }
         let mut entry = self.enter_parents(parents, lease, place_until);
         entry.named = named;
+        if let [_, Some(login)] = parents {
+            entry.turn = self.parents.count(login);
+        }
+        if let [Some(gateway), _] = parents {
+            self.go_behind(gateway);
+            entry.gateway = Some(gateway);
+        }
         if rested {
             entry.trial |= self.with_exit(exit, |record| record.gate.enter(lease, place_until)) == Some(true);
         }
@@ -107,6 +114,9 @@ impl Pool {
     #[inline]
     pub(crate) fn leave(&mut self, receipt: &Receipt, good: bool) {
         let (exit, origin) = receipt.at;
+        if let Some(gateway) = receipt.gateway {
+            self.come_back(gateway);
+        }
         if let Some(record) = self.exits.get_mut(exit) {
             if good && record.id() == receipt.exit {
                 record.clear_faults();

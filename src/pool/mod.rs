@@ -153,6 +153,10 @@ pub(crate) struct Entry {
     pub(crate) paced: bool,
     /// It tries a login, and so needs a fresh connection: a tunnel outlives its password.
     pub(crate) fresh: bool,
+    /// See [`Receipt::turn`].
+    pub(crate) turn: u64,
+    /// See [`Receipt::gateway`].
+    pub(crate) gateway: Option<ix::ParentIx>,
     /// Of which pool the exit is.
     pub(crate) named: NamedIx,
     /// The exit has served the origin lately, and not blocked since.

@@ -15,6 +15,8 @@ pub(crate) struct Promise {
     origin: OriginIx,
     /// It is a place at an origin that has few.
     place: bool,
+    /// A place behind a gateway that has few.
+    behind: Option<ParentIx>,
     trial: bool,
 }
 
@@ -55,11 +57,16 @@ impl Pool {
         }
         let (place, canary) = self.promise_origin(origin, by, until);
         trial |= canary;
-        (trial || place).then_some(Promise { by, exit, parents, origin, place, trial })
+        let behind = self.promise_behind(parents[0]);
+        let kept = trial || place || behind.is_some();
+        kept.then_some(Promise { by, exit, parents, origin, place, behind, trial })
     }
 
     pub(crate) fn forgo(&mut self, promise: Promise) {
-        let Promise { by, exit, parents, origin, place, trial: _ } = promise;
+        let Promise { by, exit, parents, origin, place, behind, trial: _ } = promise;
+        if let Some(gateway) = behind {
+            self.forgo_behind(gateway);
+        }
         if place {
             self.forgo_origin(origin, by);
         }

@@ -1,6 +1,6 @@
 //! What a lease leaves in the caller's hands.
 
-use super::ix::{BindingIx, ExitIx, OriginIx};
+use super::ix::{BindingIx, ExitIx, OriginIx, ParentIx};
 use super::named::NamedIx;
 use crate::exit::ExitId;
 use crate::outcome::{Evidence, Outcome};
@@ -43,6 +43,10 @@ pub struct Receipt {
     pub(crate) named: NamedIx,
     pub(crate) binding: Option<(BindingIx, u32)>,
     pub(crate) sent: Time,
+    /// How many leases had the login of its exit before, itself included; 0 if nobody counts them.
+    pub(crate) turn: u64,
+    /// The gateway that it counts as out at.
+    pub(crate) gateway: Option<ParentIx>,
     /// A block by this attempt is charged: the request has not burned its share of exits yet.
     pub(crate) charged: bool,
     /// The request had not been sent before.

@@ -61,7 +61,7 @@ impl View<'_> {
             let parents: Vec<_> =
                 record.parents.iter().flatten().filter_map(|ix| pool.parents.get(*ix)).collect();
             let shut = parents.iter().find(|parent| parent.is_stopped());
-            let shut = shut.or_else(|| parents.iter().find(|parent| !parent.gate.state().admits()));
+            let shut = shut.or_else(|| parents.iter().find(|parent| !parent.admits()));
             let pair = pool.pairs.at(exit, self.origin).map_or(State::Open, |pair| pair.gate.state());
             if record.quarantined {
                 counts.quarantined += 1;
@@ -145,6 +145,7 @@ impl View<'_> {
             let retry_at = match parent.gate.state() {
                 State::Resting { until } => until,
                 State::Trial { lease: Some(_), .. } => self.now + TRIAL,
+                _ if !parent.admits() => self.now + TRIAL,
                 State::Open | State::Spaced { .. } | State::Trial { .. } => continue,
             };
             match parent.kind {

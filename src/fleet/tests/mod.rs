@@ -168,7 +168,8 @@ impl World {
 
     pub(super) fn end(&mut self, grant: &Grant) {
         let said = self.said.remove(&grant.receipt.id);
-        self.fleet.release(&grant.receipt, Release::Done, said.map(|said| said.evidence).as_ref());
+        let how = if said.is_some() { Release::Done } else { Release::NotAttempted };
+        self.fleet.release(&grant.receipt, how, said.map(|said| said.evidence).as_ref());
     }
 
     pub(super) fn finish(&mut self, grant: &Grant, outcome: impl Into<Evidence>) {

@@ -20,12 +20,15 @@ pub(super) enum For {
     Arrival,
     /// By origin and exit.
     Shock,
-    /// By exit and its uses.
-    Stray = 0x5b,
+    /// By gateway and its tunnels.
+    Gateway,
+    Stray,
     /// By job and attempt.
     Detection,
+    /// By exit and its uses.
+    Loss,
     /// A policy's own, by stream and counter.
-    Policy = 0x5e,
+    Policy,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -45,4 +45,6 @@ parts! {
     Suspicion suspicion,
     /// Blocks that follow requests burn nobody.
     Diagnosis diagnosis,
+    /// There are fewer leases behind a gateway that has too much to do.
+    Throttle throttle,
 }

@@ -63,6 +63,8 @@ enum Event {
     Wakes { job: u32, step: u32 },
     /// A job that was put aside is due.
     Due(u32),
+    /// A gateway's login has another password.
+    Renewed(usize),
 }
 
 #[derive(Clone, Copy)]
@@ -136,6 +138,11 @@ impl<'a> Engine<'a> {
             journal: Journal::default(),
         };
         engine.plan_load();
+        for (at, gateway) in scenario.gateways.iter().enumerate() {
+            if let Some(when) = gateway.renewed_at() {
+                engine.queue.plan(Time::ZERO + when, Event::Renewed(at));
+            }
+        }
         engine
     }
 
@@ -184,6 +191,7 @@ impl<'a> Engine<'a> {
         let contender = &*self.contender;
         let mut run = self.metrics.end(end, &self.world, |usual| contender.retries_a_second(usual));
         (run.decisions, run.log) = (self.journal.entries(), self.journal.digest());
+        run.stops = self.contender.stops();
         (run, self.journal)
     }
 
@@ -207,6 +215,7 @@ impl<'a> Engine<'a> {
                     self.go_on(now, job.id, next, Truth::Unreached);
                 }
             }
+            Event::Renewed(gateway) => self.contender.renewed(now, gateway),
             Event::Due(job) if self.scenario.workers() == 0 => self.begin(now, job),
             Event::Due(job) => {
                 self.due.push_back(job);
@@ -351,6 +360,7 @@ impl<'a> Engine<'a> {
         let attempt = way.attempt;
         while way.at <= now {
             if let Some(answer) = way.answer {
+                self.world.answered(&attempt, &answer);
                 self.metrics.answered(&attempt, &answer);
                 return Some(self.end_attempt(now, way, &answer.evidence, answer.truth));
             }
@@ -364,9 +374,8 @@ impl<'a> Engine<'a> {
         if way.deadline > now {
             return None;
         }
-        if way.answer.is_none() {
-            self.world.lose(&attempt);
-        }
+        self.world
+            .lose(&attempt, &way.answer.map_or(Leg::Arrives(way.at), |answer| Leg::Answered(way.at, answer)));
         let cut = Evidence::of(Outcome::Interrupted { phase: Phase::Head });
         let cut = cut.seen(Seen::Unknown).blameless(now.since(way.sent) < SLOW);
         Some(self.end_attempt(now, way, &cut, Truth::Unreached))

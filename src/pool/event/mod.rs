@@ -152,6 +152,20 @@ pub enum Event {
         #[cfg_attr(feature = "serde", serde(serialize_with = "seconds"))]
         rest: Option<Duration>,
     },
+    /// A gateway has too much to do: fewer leases may be out behind it at once.
+    GatewaySlowed {
+        /// An exit behind it.
+        exit: ExitId,
+        /// As many were out at once.
+        from: u32,
+        /// As many may be now.
+        to: u32,
+    },
+    /// Any number of leases may be out behind a gateway again.
+    GatewayUnlimited {
+        /// An exit behind it.
+        exit: ExitId,
+    },
     /// A site fails everybody, and is left alone as a whole until one request has tried it.
     OriginHeld {
         /// The site.

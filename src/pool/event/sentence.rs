@@ -64,6 +64,12 @@ impl fmt::Display for Event {
                 )
             }
             Self::Spaced { origin, gap: None } => write!(f, "{origin} limits each exit no more"),
+            Self::GatewaySlowed { exit, from, to } => {
+                write!(f, "the gateway of exit {exit} has too much to do: at most {to} at once, of {from}")
+            }
+            Self::GatewayUnlimited { exit } => {
+                write!(f, "leases behind the gateway of exit {exit} are not limited any more")
+            }
             Self::Slowed { origin, from, to, multiplier } => {
                 write!(f, "concurrency at {origin} lowered from {from} to {to}: {}", Attempts(*multiplier))
             }

@@ -1,5 +1,6 @@
 //! Logins: doubted, cleared, stopped. A stray refusal is told from a wrong password.
 
+use super::row::Row;
 use super::{Kind, Parent};
 use crate::outcome::AuthReason;
 use crate::pool::Pool;
@@ -15,14 +16,16 @@ use std::time::Duration;
 /// A login that was accepted this lately is not doubted for a stray refusal: one in ten to twenty is none of its fault in
 /// the field.
 const PROVEN: Duration = Duration::from_secs(10);
-/// Unless so many are refused in a row, with none accepted between: of strays of one in ten that is one in 100,000.
-const STRAYS: usize = 5;
+/// Unless so many more are refused than are not, in the order of sending: of strays of one in ten that is one in 100,000.
+const STRAYS: u64 = 5;
 /// What one costs its exit, in faults: three in a row are one of a thousand where one in ten is a stray, and a busy pool
 /// would lose all its exits to them.
 const STRAY: f32 = 0.5;
-/// So many in a row, those that try it included, stop a login that was doubted for its strays: of one in ten that is one in
-/// a hundred million, and a stop waits for a person.
-const CERTAIN: usize = 8;
+/// So many stop a login that was doubted for its strays: of one in ten that is one in a hundred million, and a stop waits for a
+/// person.
+const CERTAIN: u64 = 8;
+/// So many stop one that has not worked lately: the one that was refused, and the one that tries it.
+const SURE: u64 = 2;
 /// How long a login out of traffic rests before one lease may try again; doubles up to a quarter of an hour.
 const QUOTA: Duration = Duration::from_secs(60);
 const QUOTA_MOST: Duration = Duration::from_secs(900);
@@ -37,7 +40,19 @@ const fn is_definitive(reason: AuthReason) -> bool {
     }
 }
 
+/// How many stop it.
+const fn enough(proven: bool) -> u64 {
+    if proven { CERTAIN } else { SURE }
+}
+
 impl Parent {
+    /// It has a new password: nothing is known of it.
+    pub(in crate::pool) fn renewed(&mut self) {
+        (self.accepted, self.doublings, self.held) = (None, 0, false);
+        self.row = Row::after(self.entered);
+        self.refused.clear();
+    }
+
     /// No lease goes out on it before it is mended or resumed; for want of traffic, one may try now and then.
     fn stop(&mut self, now: Time, reason: AuthReason) {
         let rest = match reason {
@@ -45,13 +60,14 @@ impl Parent {
             _ => Duration::MAX,
         };
         self.doublings += 1;
-        (self.in_a_row, self.held) = (0, false);
+        self.held = false;
+        self.row = Row::after(self.entered);
         self.refused.clear();
         self.gate.shut(now, now + rest);
     }
 
     fn refuse(&mut self, now: Time, by: &Receipt) {
-        self.in_a_row += 1;
+        self.row.refuse(by.turn);
         if self.refused.len() < MOST {
             self.refused.push((*by, now));
         }
@@ -74,11 +90,21 @@ impl Pool {
         Some(ix)
     }
 
+    /// A lease has ended without a word on its login.
+    #[cold]
+    pub(crate) fn end_in_silence(&mut self, by: &Receipt) {
+        let login = self.exits.get(by.at.0).and_then(|record| record.parents[1]);
+        if let Some(parent) = login.and_then(|ix| self.parents.0.get_mut(ix.index())) {
+            parent.row.end(by.turn);
+        }
+    }
+
     pub(super) fn accept(&mut self, now: Time, by: &Receipt) {
         let Some([_, Some(ix)]) = self.exits.get(by.at.0).map(|record| record.parents) else { return };
         let cleared = self.with_parent(ix, |parent| {
-            // It may have been another password.
-            if parent.gate.is_stale(by.sent) {
+            // It may have been another password. What was sent after all that were refused clears the login, on trial or not.
+            let counted = by.turn > 0 && parent.row.is_newer(by.turn) && !parent.is_stopped();
+            if !parent.row.knows(by.turn) || parent.gate.is_stale(by.sent) && !counted {
                 return None;
             }
             let doubted = !parent.gate.is_open() && parent.is_doubted();
@@ -89,7 +115,8 @@ impl Pool {
             if parent.gate.is_open() {
                 parent.held = false;
             }
-            (parent.accepted, parent.in_a_row) = (Some(now), 0);
+            parent.accepted = Some(now);
+            parent.row.accept(by.turn);
             // Who was refused after this one was sent waits for the next: under load there is always one like this.
             let before = parent.refused.partition_point(|(_, at)| *at <= by.sent);
             Some((doubted, parent.refused.drain(..before).collect::<Vec<_>>()))
@@ -123,29 +150,40 @@ impl Pool {
         }
         let proven = |parent: &Parent| parent.accepted.is_some_and(|at| now.since(at) <= PROVEN);
         let stopped = self.with_parent(ix, |parent| {
-            if parent.gate.is_stale(by.sent) {
+            if !parent.row.knows(by.turn) {
+                // It works, and this was a stray of its exit's.
+                if parent.gate.is_open() && !parent.gate.is_stale(by.sent) && parent.refused.len() < MOST {
+                    parent.refused.push((*by, now));
+                }
                 return false;
             }
+            let (proven, last_word) = (proven(parent), is_definitive(reason));
+            let stale = parent.gate.is_stale(by.sent);
             match parent.gate.state() {
+                State::Open | State::Spaced { .. } if stale => false,
                 // The provider says for good what another attempt would only hear again.
-                State::Open if is_definitive(reason) && !proven(parent) => {
+                State::Open if last_word && !proven => {
                     parent.stop(now, reason);
                     true
                 }
                 State::Open | State::Spaced { .. } => {
                     parent.refuse(now, by);
-                    if !proven(parent) || parent.in_a_row >= STRAYS {
+                    if last_word || !proven || parent.row.most() >= STRAYS {
+                        parent.row.enough = enough(proven);
                         parent.gate.doubt(now);
                     }
                     false
                 }
-                State::Trial { .. } if (STRAYS..CERTAIN - 1).contains(&parent.in_a_row) => {
-                    parent.refuse(now, by);
-                    false
-                }
                 State::Trial { .. } => {
-                    parent.stop(now, reason);
-                    true
+                    if mem::take(&mut parent.held) {
+                        parent.row.enough = enough(proven);
+                    }
+                    parent.refuse(now, by);
+                    let stops = !stale && (last_word || parent.row.most() >= parent.row.enough);
+                    if stops {
+                        parent.stop(now, reason);
+                    }
+                    stops
                 }
                 State::Resting { .. } => false,
             }

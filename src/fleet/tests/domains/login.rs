@@ -246,3 +246,65 @@ fn a_login_out_of_traffic_is_tried_again_now_and_then() {
         world.finish(&probe, quota);
     }
 }
+
+#[test]
+fn strays_that_are_back_before_anything_else_stop_nobody_and_hold_nobody_up() {
+    let mut world = World::new(gateway());
+    world.once(&per(), Outcome::Ok);
+    let first = world.lease(&per());
+    world.finish(&first, accepted(Outcome::Ok));
+    // One in ten of those that are sent at once; the nine others take longer.
+    let sent: Vec<_> = (0..200).map(|_| world.lease(&per())).collect();
+    world.pass(Duration::from_millis(100));
+    for stray in sent.iter().step_by(10) {
+        world.finish(stray, REJECTED);
+    }
+    assert!(!world.lease(&per()).trial, "nine of ten were not refused");
+    // A password that has changed: each one after that is.
+    let mut after = 0;
+    while let Ok(grant) = world.pass(Duration::from_millis(10)).at("a.test", &per()) {
+        world.finish(&grant, REJECTED);
+        after += 1;
+    }
+    assert!(after <= 9, "{after}");
+}
+
+#[test]
+fn what_was_under_way_when_a_login_died_does_not_speak_for_it() {
+    let mut world = World::new(gateway());
+    let mut flying: Vec<_> = (0..100).map(|_| world.lease(&per())).collect();
+    world.finish(&flying.pop().unwrap(), accepted(Outcome::Ok));
+    let mut refused = 0;
+    while let Ok(grant) = world.pass(Duration::from_millis(10)).at("a.test", &per()) {
+        world.finish(&grant, REJECTED);
+        refused += 1;
+        if let Some(served) = flying.pop() {
+            world.finish(&served, accepted(Outcome::Ok));
+        }
+    }
+    assert_eq!(refused, 8, "answers to what was sent before are no word on what comes after");
+}
+
+#[test]
+fn what_is_given_back_at_its_head_was_not_refused_and_what_is_dropped_says_nothing() {
+    let stops = |how: Release| {
+        let mut world = World::new(gateway());
+        let first = world.lease(&per());
+        world.finish(&first, accepted(Outcome::Ok));
+        for _ in 0..8 {
+            let Ok(stray) = world.at("a.test", &per()) else { return true };
+            world.finish(&stray, REJECTED);
+            for _ in 0..9 {
+                let Ok(grant) = world.at("a.test", &per()) else { return true };
+                if how == Release::Done {
+                    // Through a tunnel that was open: nothing is said of the login.
+                    world.fleet.report(world.now, &grant.receipt, &Outcome::Ok.into(), None);
+                }
+                world.fleet.release(&grant.receipt, how, None);
+            }
+        }
+        false
+    };
+    assert!(!stops(Release::Done), "one in ten was refused");
+    assert!(stops(Release::NotAttempted), "nobody was let through");
+}

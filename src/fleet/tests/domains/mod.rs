@@ -1,6 +1,7 @@
 //! What exits share: an overloaded gateway, a dead login. Each costs only what it must.
 
 mod login;
+mod throttle;
 
 use super::*;
 use crate::outcome::{AuthReason, GatewayScope, Seen};

@@ -60,7 +60,8 @@ impl Player {
             over.taken = taken;
         }
         let good = said.is_some_and(|said| said.is_good_end());
-        self.list.push(now, What::Release { no: LeaseNo(receipt.id.0), good });
+        let silent = said.is_none() && release != Release::Done;
+        self.list.push(now, What::Release { no: LeaseNo(receipt.id.0), good, silent });
         self.old.push(over);
     }
 

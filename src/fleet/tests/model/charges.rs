@@ -190,26 +190,38 @@ impl State {
         }
         let (now, lease) = (self.now, &self.leases[&no]);
         let login = &mut self.logins[self.layout.parent(lease.is.exit)];
-        if login.gate.is_old(lease.sent) {
+        login.counts = true;
+        let old = login.gate.is_old(lease.sent);
+        if lease.turn < login.from && login.gate.is_open() && !old {
+            login.refused.push((no, now));
+        }
+        if lease.turn < login.from || login.gate.rests(now).is_some() || old && login.gate.is_open() {
             return;
         }
-        // One that was accepted within 10 s is doubted after five in a row, and stops after eight; else after one, and two.
-        let stray = login.gate.is_doubted(now) && (5..7).contains(&login.in_a_row);
+        // One that was accepted within 10 s is doubted when five more were refused than were not, in the order of sending, and
+        // stops at eight; else at one, and two. Out of traffic is the provider's last word.
         let proven = login.accepted.is_some_and(|at| now.saturating_sub(at) <= 10 * SECOND);
-        // Out of traffic is the provider's last word.
-        let for_sure = reason == AuthReason::Quota && login.gate.is_open() && !proven;
-        if !for_sure && (login.gate.is_open() || stray) {
-            login.in_a_row += 1;
+        let (for_sure, open) = (reason == AuthReason::Quota, login.gate.is_open());
+        if !(for_sure && open && !proven) {
+            login.row.push(lease.turn);
+            if login.more_refused() == 0 {
+                (login.row, login.silent) = (vec![lease.turn], 0);
+            }
             login.refused.push((no, now));
-            if login.gate.is_open() && (!proven || login.in_a_row >= 5) {
+            if open && (for_sure || !proven || login.more_refused() >= 5) {
+                login.enough = if proven { 8 } else { 2 };
                 login.gate.doubt(now);
             }
-            return;
+            if open || old || !for_sure && login.more_refused() < login.enough {
+                return;
+            }
         }
         let minutes = 60 * SECOND * (1 << login.doublings.min(4));
         let quota = now.saturating_add(minutes.min(900 * SECOND));
         login.gate.shut(now, if reason == AuthReason::Quota { quota } else { u64::MAX });
-        (login.doublings, login.in_a_row) = (login.doublings + 1, 0);
+        login.doublings += 1;
+        login.forget_row(login.entered + 1);
+        login.enough = 0;
         login.refused.clear();
         told.stopped = told.stopped.checked_sub(1).expect("a login that stops is told");
     }
@@ -217,7 +229,10 @@ impl State {
     fn accept(&mut self, no: LeaseNo, told: &mut Told) {
         let (now, lease) = (self.now, self.leases[&no].clone());
         let login = &mut self.logins[self.layout.parent(lease.is.exit)];
-        if login.gate.is_old(lease.sent) {
+        // Sent after all that were refused: it clears the login though it was sent before the doubt.
+        let counted =
+            lease.turn > login.row.iter().copied().max().unwrap_or(0) && login.gate.rests(now).is_none();
+        if lease.turn < login.from || login.gate.is_old(lease.sent) && !counted {
             return;
         }
         if !login.gate.is_open() {
@@ -225,7 +240,10 @@ impl State {
             login.doublings = 0;
             told.resumed = told.resumed.checked_sub(1).expect("a login that is cleared is told");
         }
-        (login.accepted, login.in_a_row) = (Some(now), 0);
+        login.accepted = Some(now);
+        if login.row.iter().all(|turn| *turn <= lease.turn) {
+            login.forget_row(lease.turn);
+        }
         let all = std::mem::take(&mut login.refused);
         let (strays, later): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, at)| *at <= lease.sent);
         login.refused = later;

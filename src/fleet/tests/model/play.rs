@@ -89,6 +89,8 @@ impl Player {
         // A gap is a long sum of what each 429 changed: a list would have to repeat it step by step. `pool/gap.rs` has tests
         // against limits instead.
         config.knobs.spacing = None;
+        // It counts what is out, and so does not rest at the first word: `domains/throttle.rs`.
+        config.knobs.throttle = None;
         if let Some(slots) = NonZeroU32::new(story.slots) {
             let gateway = Gateway::parse("http://u-{session}:p@slots.test:1").unwrap();
             config.gateways.push(gateway.sessions(slots));

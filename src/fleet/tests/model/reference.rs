@@ -33,7 +33,7 @@ pub(super) struct Granted {
 pub(super) enum What {
     Lease(Granted),
     Report { no: LeaseNo, said: Evidence, taken: bool, told: Told },
-    Release { no: LeaseNo, good: bool },
+    Release { no: LeaseNo, good: bool, silent: bool },
     EndedWell { no: LeaseNo },
     Quarantine { exit: usize, on: bool },
     Password { exit: usize },
@@ -143,9 +143,32 @@ pub(super) struct ExitState {
 pub(super) struct Login {
     pub(super) gate: Gate,
     pub(super) accepted: Option<u64>,
-    pub(super) in_a_row: u32,
+    /// Leases so far. A listed exit's login is thought of when it is first refused, and they are counted from then on.
+    pub(super) counts: bool,
+    pub(super) entered: u64,
+    /// The turns of those that were refused in a row, as many more as which stop it on trial; and the first turn that counts.
+    pub(super) row: Vec<u64>,
+    pub(super) enough: usize,
+    /// Sent after the first of these, and ended without a word.
+    pub(super) silent: usize,
+    pub(super) from: u64,
     pub(super) refused: Vec<(LeaseNo, u64)>,
     pub(super) doublings: u32,
+}
+
+impl Login {
+    pub(super) fn forget_row(&mut self, from: u64) {
+        self.row.clear();
+        self.silent = 0;
+        self.from = from;
+    }
+
+    /// How many more were refused than were not, of those sent from the first to the last of them.
+    pub(super) fn more_refused(&self) -> usize {
+        let (first, last) = (self.row.iter().min(), self.row.iter().max());
+        let sent = first.zip(last).map_or(0, |(first, last)| (last - first) as usize + 1);
+        (2 * self.row.len()).saturating_sub(sent.saturating_sub(self.silent).max(self.row.len()))
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -177,6 +200,8 @@ pub(super) struct Lease {
     pub(super) over: bool,
     /// What was counted last, and when.
     pub(super) counted: Option<(Evidence, u64)>,
+    /// Which lease of its login it is.
+    pub(super) turn: u64,
     /// What it has cost its exit, in faults, and whether it has cost what the exit shares.
     pub(super) cost: (f64, bool),
 }
@@ -203,15 +228,26 @@ impl State {
             healthy_since: 0,
             tokens: 0,
         };
-        let login =
-            Login { gate: Gate::OPEN, accepted: None, in_a_row: 0, refused: Vec::new(), doublings: 0 };
+        let login = |counts| Login {
+            gate: Gate::OPEN,
+            accepted: None,
+            counts,
+            entered: 0,
+            row: Vec::new(),
+            enough: 0,
+            silent: 0,
+            from: 0,
+            refused: Vec::new(),
+            doublings: 0,
+        };
+        let listed = layout.listed;
         let address = Address { gate: Gate::OPEN, faults: 0, doublings: 0 };
         Self {
             now: 0,
             layout,
             pairs: BTreeMap::new(),
             exits: vec![exit; layout.exits()],
-            logins: vec![login; layout.listed + 1],
+            logins: (0..=listed).map(|parent| login(parent == listed)).collect(),
             addresses: vec![address; layout.listed + 1],
             sites: vec![Site::default(); layout.origins],
             leases: BTreeMap::new(),
@@ -223,7 +259,7 @@ impl State {
         match &event.what {
             What::Lease(granted) => self.lease(granted),
             What::Report { no, said, taken, told } => self.report(*no, said, *taken, told),
-            What::Release { no, good } => self.release(*no, *good),
+            What::Release { no, good, silent } => self.release(*no, *good, *silent),
             What::EndedWell { no } => self.ended_well(*no),
             What::Quarantine { exit, on } => self.exits[*exit].quarantined = *on,
             What::Password { exit } => self.new_password(*exit),
@@ -250,17 +286,23 @@ impl State {
         self.exits[granted.exit].out += 1;
         self.sites[granted.origin].leases += 1;
         let tokens = self.exits[granted.exit].tokens;
-        let lease = Lease { is: *granted, sent: now, tokens, over: false, counted: None, cost: (0.0, false) };
+        let login = &mut self.logins[parent];
+        login.entered += u64::from(login.counts);
+        let turn = login.entered;
+        let cost = (0.0, false);
+        let lease = Lease { is: *granted, sent: now, tokens, over: false, counted: None, turn, cost };
         assert!(self.leases.insert(no, lease).is_none(), "{granted:?}: a number is given once");
     }
 
-    fn release(&mut self, no: LeaseNo, good: bool) {
+    fn release(&mut self, no: LeaseNo, good: bool, silent: bool) {
         let now = self.now;
         let lease = self.leases.get_mut(&no).unwrap();
         assert!(!std::mem::replace(&mut lease.over, true), "{no:?} is released once");
-        let is = lease.is;
+        let (is, turn) = (lease.is, lease.turn);
         let parent = self.layout.parent(is.exit);
         self.exits[is.exit].out -= 1;
+        let login = &mut self.logins[parent];
+        login.silent += usize::from(silent && login.row.iter().min().is_some_and(|first| turn > *first));
         self.logins[parent].gate.leave(now, no);
         self.addresses[parent].gate.leave(now, no);
         self.exits[is.exit].gate.leave(now, no);
@@ -290,7 +332,8 @@ impl State {
         } else {
             login.gate.doubt(now)
         }
-        (login.accepted, login.in_a_row, login.doublings) = (None, 0, 0);
+        (login.accepted, login.doublings, login.enough, login.counts) = (None, 0, 0, true);
+        login.forget_row(login.entered + 1);
         login.refused.clear();
     }
 

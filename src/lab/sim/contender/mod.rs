@@ -84,6 +84,14 @@ pub(super) trait Contender {
         None
     }
 
+    /// A gateway's login has another password, and an operator says so.
+    fn renewed(&mut self, _: Time, _gateway: usize) {}
+
+    /// How often it has stopped a login.
+    fn stops(&self) -> u64 {
+        0
+    }
+
     /// The pairs of origin and exit that it lets rest now, if it tells.
     fn resting(&self, _: Time) -> Vec<(u32, u32)> {
         Vec::new()

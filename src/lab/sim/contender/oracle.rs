@@ -43,9 +43,6 @@ impl Oracle {
         let site = &world.origins[job.origin as usize];
         let all = 0..self.out.len() as u32;
         let on_the_way = all.clone().map(|exit| world.on_the_way(job.origin, exit)).sum();
-        if world.login_is_dead(now) {
-            return Err(now + Duration::from_secs(1));
-        }
         let site_free = site.fleet_free_at(now, on_the_way).max(site.up_at(now));
         if site_free > now {
             return Err(site_free);

@@ -4,7 +4,7 @@ use super::{Contender, Next, Why};
 use crate::draw::mix;
 use crate::exit::{ExitId, ExitList, Gateway, Pool};
 use crate::fleet::{
-    Bounds, Fleet, FleetConfig, Forecast, Grant, Member, Refusal, Release, RetryAsk, Ticket, Turn,
+    Bounds, Event, Fleet, FleetConfig, Forecast, Grant, Member, Refusal, Release, RetryAsk, Ticket, Turn,
 };
 use crate::knobs::{Knobs, Lane};
 use crate::lab::sim::job::Job;
@@ -14,7 +14,6 @@ use crate::outcome::Evidence;
 use crate::request::{Classes, LeaseRequest, Origin, Time, Trail};
 use crate::verdict::{RetryRules, Verdict, Why as Stop};
 use std::collections::{HashMap, VecDeque};
-use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,10 +29,14 @@ pub(in crate::lab::sim) struct Parts {
 
 pub(in crate::lab::sim) struct Ours {
     fleet: Fleet,
-    /// Which exit of the world a lease's is.
+    /// Which exit of the world a lease's is. A session is the next one of its gateway when it is met first.
     exits: HashMap<ExitId, u32>,
-    /// How many exits the world has.
-    count: u32,
+    /// Sessions met, by gateway, and exits that there are.
+    met: Vec<u32>,
+    all: u32,
+    stops: u64,
+    /// The gateways with another password.
+    renewals: Vec<Gateway>,
     origins: Vec<Origin>,
     jobs: HashMap<u32, Held>,
     /// Whose ticket it is.
@@ -75,7 +78,10 @@ impl Ours {
         Self {
             fleet: Fleet::new(config),
             exits,
-            count: scenario.exits,
+            met: vec![0; scenario.gateways.len()],
+            all: scenario.exits,
+            stops: 0,
+            renewals: scenario.sessions("second"),
             origins,
             jobs: HashMap::new(),
             waiting: HashMap::new(),
@@ -118,9 +124,7 @@ impl Ours {
         let Some(held) = self.jobs.get_mut(&job) else { return Next::GiveUp(Why::Fatal) };
         match turn {
             Turn::Granted(grant) => {
-                // A session is seen first when it is leased.
-                let next = self.exits.len() as u32 % self.count;
-                let exit = *self.exits.entry(grant.receipt.exit).or_insert(next);
+                let exit = exit_of(&mut self.exits, &mut self.met, self.all, &grant);
                 held.grant = Some(grant);
                 self.step_out(now, job);
                 Next::Send(exit)
@@ -137,6 +141,9 @@ impl Ours {
             }
             Turn::Refused(refusal) => {
                 self.step_out(now, job);
+                if refusal == Refusal::FleetStopped && self.patience.is_none() {
+                    return self.stand(now, job);
+                }
                 self.late(now, job, retry_at(&refusal))
             }
         }
@@ -179,11 +186,24 @@ impl Ours {
         Next::Wait(at)
     }
 
+    /// Nothing may go before somebody has done something about it. Its caller knows that, and looks again every second.
+    fn stand(&mut self, now: Time, job: u32) -> Next {
+        if let Some(held) = self.jobs.get_mut(&job) {
+            held.deadline = now + held.ask.deadline;
+            held.ask.trail.deadline = Some(held.deadline);
+        }
+        Next::Wait(now + Duration::from_secs(1))
+    }
+
     /// Runs the line, and notes who was called.
     fn serve(&mut self, now: Time) {
         self.fleet.serve(now);
         while let Some(ticket) = self.fleet.poll_wake() {
             self.called.extend(self.waiting.get(&ticket));
+        }
+        if !self.fleet.events().is_empty() {
+            let stops = |(_, event): &(Time, Event)| matches!(event, Event::CredentialStopped { .. });
+            self.stops += self.fleet.events().take().iter().filter(|told| stops(told)).count() as u64;
         }
     }
 
@@ -193,6 +213,8 @@ impl Ours {
             Stop::NoUsableExit | Stop::Deadline | Stop::OriginHeld | Stop::Exhausted => {
                 self.late(now, job, Some(retry_at))
             }
+            Stop::FleetStopped if self.patience.is_none() => self.stand(now, job),
+            Stop::FleetStopped => self.late(now, job, None),
             Stop::Parked { retry_in } => self.late(now, job, Some(now + retry_in)),
             Stop::RequestBlocked => {
                 self.jobs.remove(&job);
@@ -206,14 +228,11 @@ impl Ours {
     }
 }
 
-/// The exits as a list, or as sessions of the one gateway whose login they share; and which of the world's each is.
+/// The exits as a list, or as sessions of the gateways whose logins they share; and which of the world's each is.
 fn pool(scenario: &Scenario) -> (Pool, HashMap<ExitId, u32>) {
-    if scenario.login.is_shared {
-        let gateway = Gateway::parse("http://user-{session}:secret@gateway.test:7000");
-        let gateway = gateway
-            .expect("the template is our own")
-            .sessions(NonZeroU32::new(scenario.exits).unwrap_or(NonZeroU32::MIN));
-        return (Pool::new("default", gateway), HashMap::new());
+    if scenario.sessions {
+        let sessions = scenario.sessions("first").into_iter();
+        return (sessions.fold(Pool::new("default", ExitList::default()), Pool::and), HashMap::new());
     }
     let list = ExitList::parse(&scenario.list()).expect("the list is our own");
     let exits = (0..).zip(list.clone()).map(|(at, exit)| (exit.id(), at)).collect();
@@ -227,6 +246,20 @@ fn classes(scenario: &Scenario) -> Classes {
         classes.add("bulk".into(), bulk);
     }
     classes
+}
+
+/// A session is met first when it is leased.
+fn exit_of(exits: &mut HashMap<ExitId, u32>, met: &mut [u32], all: u32, grant: &Grant) -> u32 {
+    if let Some(known) = exits.get(&grant.receipt.exit) {
+        return *known;
+    }
+    let gateways = u32::try_from(met.len()).unwrap_or(1).max(1);
+    let number = Scenario::gateway_of(grant.route.host());
+    let Some(turn) = met.get_mut(number as usize) else { return 0 };
+    let exit = (*turn * gateways + number) % all;
+    *turn += 1;
+    exits.insert(grant.receipt.exit, exit);
+    exit
 }
 
 fn retry_at(refusal: &Refusal) -> Option<Time> {
@@ -304,5 +337,16 @@ impl Contender for Ours {
 
     fn forecast(&self, now: Time) -> Option<Forecast> {
         Some(self.fleet.forecast(now, self.origins.first()?))
+    }
+
+    fn stops(&self) -> u64 {
+        self.stops
+    }
+
+    fn renewed(&mut self, now: Time, gateway: usize) {
+        if let Some(renewed) = self.renewals.get(gateway) {
+            self.fleet.set_gateway(now, renewed);
+            self.serve(now);
+        }
     }
 }

@@ -86,7 +86,11 @@ impl Metrics {
         let run = &mut self.run;
         let up = u64::from(attempt.job.up) + HANDSHAKE;
         let wasted = answer.truth != Truth::Served;
-        let down = if wasted { 2_000 } else { attempt.job.down.into() };
+        let down = match answer.truth {
+            Truth::Served => u64::from(attempt.job.down),
+            Truth::Cut => u64::from(attempt.job.down) / 2,
+            _ => 2_000,
+        };
         run.bytes += up + down;
         run.bytes_wasted += if wasted { up + down } else { 0 };
         run.limited += u64::from(answer.truth == Truth::Limited);
@@ -153,6 +157,13 @@ impl Metrics {
             run.while_banned += origin.tally.while_banned;
             run.wasted_down += origin.tally.refused_down;
             run.exit_seconds_burned += origin.burned(now);
+        }
+        for refused in world.refusals() {
+            run.overloaded += refused.overloaded;
+            run.unreached += refused.unreached;
+            run.strays += refused.strays;
+            run.logins_refused += refused.logins;
+            run.logins_after += refused.logins_after;
         }
         self.times.sort_by(f64::total_cmp);
         self.waits.sort_by(f64::total_cmp);

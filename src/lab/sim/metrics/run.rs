@@ -91,6 +91,18 @@ pub struct Run {
     pub refused_login: u64,
     /// Attempts that were sent after the second of these was known.
     pub after_stop: u64,
+    /// Attempts that a gateway refused for having too much to do.
+    pub overloaded: u64,
+    /// Attempts that did not reach a gateway.
+    pub unreached: u64,
+    /// Logins that a gateway refused though they were right.
+    pub strays: u64,
+    /// Logins that a gateway refused, and rightly.
+    pub logins_refused: u64,
+    /// Of these, the ones that were sent when two such refusals at this gateway were known.
+    pub logins_after: u64,
+    /// How often the policy has stopped a login.
+    pub stops: u64,
     /// Attempts per success from 300 s after the trouble ended, over the same before it; 0 where there is no such time.
     pub metastability: f64,
     /// Of each origin: jobs that came, and that were served.

@@ -195,16 +195,17 @@ impl Desk {
 
     pub(super) fn answered(&self, attempt: &Attempt, answer: &Answer) {
         self.with(attempt.job.id, |books, _, job| {
+            books.world.answered(attempt, answer);
             books.count(|metrics| metrics.answered(attempt, answer));
             books.jobs[job.id as usize].truth = answer.truth;
         });
     }
 
-    /// Answered, or broken off, perhaps before it was at the site.
-    pub(super) fn attempt_is_over(&self, attempt: &Attempt, on_the_way: bool) {
+    /// Answered, or broken off, on such a leg of its way.
+    pub(super) fn attempt_is_over(&self, attempt: &Attempt, broken_off: Option<&Leg>) {
         self.with(attempt.job.id, |books, now, job| {
-            if on_the_way {
-                books.world.lose(attempt);
+            if let Some(leg) = broken_off {
+                books.world.lose(attempt, leg);
             }
             let known = &mut books.jobs[job.id as usize];
             (known.under_way, known.idle) = (false, Some(now));

@@ -70,8 +70,7 @@ impl<B> Service<Request<B>> for SimWorld {
         let Some(Of(job)) = request.extensions().get().copied() else { return nowhere() };
         let Some(exit) = self.exit(job, &request) else { return nowhere() };
         let (attempt, leg) = self.desk.send(job, exit);
-        let on_the_way = matches!(leg, Leg::Arrives(_));
-        Box::pin(exchange(UnderWay { desk: self.desk.clone(), attempt, on_the_way }, leg))
+        Box::pin(exchange(UnderWay { desk: self.desk.clone(), attempt, leg: Some(leg) }, leg))
     }
 }
 
@@ -83,29 +82,33 @@ fn nowhere() -> Exchange {
 struct UnderWay {
     desk: Desk,
     attempt: Attempt,
-    /// Not at the site yet.
-    on_the_way: bool,
+    leg: Option<Leg>,
 }
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.desk.attempt_is_over(&self.attempt, self.on_the_way);
+        self.desk.attempt_is_over(&self.attempt, self.leg.as_ref());
     }
 }
 
-async fn exchange(mut way: UnderWay, leg: Leg) -> Result<Response<String>, Failure> {
-    let UnderWay { desk, attempt, on_the_way } = &mut way;
-    let (at, answer) = match leg {
-        Leg::Answered(at, answer) => (at, answer),
-        Leg::Arrives(at) => {
-            sleep_until(desk.instant(at)).await;
-            *on_the_way = false;
-            desk.arrive(attempt)
+async fn exchange(mut way: UnderWay, mut leg: Leg) -> Result<Response<String>, Failure> {
+    let UnderWay { desk, attempt, leg: on } = &mut way;
+    loop {
+        match leg {
+            Leg::Arrives(at) => {
+                sleep_until(desk.instant(at)).await;
+                let (at, answer) = desk.arrive(attempt);
+                leg = Leg::Answered(at, answer);
+                *on = Some(leg);
+            }
+            Leg::Answered(at, answer) => {
+                sleep_until(desk.instant(at)).await;
+                *on = None;
+                desk.answered(attempt, &answer);
+                return said(&answer);
+            }
         }
-    };
-    sleep_until(desk.instant(at)).await;
-    desk.answered(attempt, &answer);
-    said(&answer)
+    }
 }
 
 /// The answer from which the classifier makes this evidence.

@@ -6,6 +6,7 @@ mod backoffs;
 mod classes;
 mod compare;
 mod crawlee;
+mod gateways;
 mod golden;
 mod hand;
 mod lists;

@@ -40,22 +40,13 @@ impl Latency {
     }
 }
 
-/// The one login of all exits, if they are sessions of one gateway.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(in crate::lab::sim) struct Login {
-    /// All exits ride on it.
-    pub(in crate::lab::sim) is_shared: bool,
-    /// It is refused from then on.
-    pub(in crate::lab::sim) dies: Option<Duration>,
-    /// Attempts for which it is refused though it is right.
-    pub(in crate::lab::sim) stray: f64,
-}
-
-impl Login {
-    pub(in crate::lab::sim) const EACH: Self = Self { is_shared: false, dies: None, stray: 0.0 };
-
-    /// How long a refusal takes.
-    pub(super) const REFUSES: Duration = Duration::from_millis(200);
+/// How one is known that is down.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::lab::sim) enum Broken {
+    /// It says nothing until the caller gives up.
+    Hangs,
+    /// It refuses the connection at once.
+    Refuses,
 }
 
 /// What an exit is like.
@@ -65,6 +56,9 @@ pub(in crate::lab::sim) struct ExitRules {
     pub(in crate::lab::sim) dead_from: Option<Duration>,
     /// Up for so long, then down for as long, and so on.
     pub(in crate::lab::sim) flaps: Option<Duration>,
+    pub(in crate::lab::sim) broken: Broken,
+    /// The share of bodies that it breaks off.
+    pub(in crate::lab::sim) lossy: f64,
     /// As many times slower than others.
     pub(in crate::lab::sim) slower: f64,
     /// The address behind it changes so often.
@@ -73,7 +67,7 @@ pub(in crate::lab::sim) struct ExitRules {
 
 impl ExitRules {
     pub(in crate::lab::sim) const GOOD: Self =
-        Self { dead_from: None, flaps: None, slower: 1.0, rotates: None };
+        Self { dead_from: None, flaps: None, broken: Broken::Hangs, lossy: 0.0, slower: 1.0, rotates: None };
 
     pub(in crate::lab::sim) fn is_down(&self, now: Time) -> bool {
         let since = now.since(Time::ZERO);

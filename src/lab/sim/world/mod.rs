@@ -2,21 +2,26 @@
 
 mod bucket;
 mod exit;
+mod gateway;
 mod origin;
 
 pub(super) use bucket::Bucket;
-pub(super) use exit::{ExitRules, Latency, Login};
+pub(super) use exit::{Broken, ExitRules, Latency};
+pub(super) use gateway::{GatewayRules, Login, Refusals};
 pub(super) use origin::{Ban, Blocks, Hint, Limit, Origin, Rules, Shock, Soft, Violations};
 
 use super::job::Job;
 use super::luck::{For, Luck};
 use super::scenario::Scenario;
-use crate::outcome::{AuthReason, BlockedBy, Evidence, Outcome, Phase, RetryAfter, Seen};
+use crate::outcome::{BlockedBy, Evidence, Outcome, Phase, RetryAfter, Seen};
 use crate::request::Time;
 use exit::Exit;
+use gateway::Gateway;
 use http::StatusCode;
 use std::time::Duration;
 
+/// After this time it is known that an exit refuses the connection.
+const REFUSED: Duration = Duration::from_millis(100);
 /// Exits whose addresses are neighbours.
 pub(super) const SUBNET: u32 = 10;
 
@@ -47,8 +52,12 @@ pub(super) enum Truth {
     Down,
     /// The exit does not get through.
     Unreached,
-    /// The proxy refused the login.
+    /// The gateway has too much to do.
+    Overloaded,
+    /// The gateway does not take the login.
     Login,
+    /// The body broke off.
+    Cut,
 }
 
 /// What comes back.
@@ -69,11 +78,12 @@ pub(super) enum Leg {
 pub(super) struct World {
     luck: Luck,
     exits: Vec<Exit>,
+    /// The exits stand behind them in turns.
+    gateways: Vec<Gateway>,
     pub(super) origins: Vec<Origin>,
     latency: Latency,
     /// All exits have one address.
     shared: bool,
-    login: Login,
     /// Attempts that are not at their site yet, by site and exit.
     on_the_way: Vec<Vec<u32>>,
 }
@@ -88,15 +98,9 @@ impl World {
         let on_the_way = vec![vec![0; exits as usize]; scenario.origins.len()];
         let origins = scenario.origins.iter().map(|rules| Origin::new(rules.clone(), exits)).collect();
         let exits = (0..exits).map(|at| Exit::new(scenario.exit_rules(at))).collect();
-        Self {
-            luck,
-            exits,
-            origins,
-            latency: scenario.latency,
-            shared: scenario.name == "S2",
-            login: scenario.login,
-            on_the_way,
-        }
+        let gateways: Vec<_> = scenario.gateways.iter().map(|rules| Gateway::new(*rules)).collect();
+        let shared = scenario.name == "S2" || !gateways.is_empty();
+        Self { luck, exits, gateways, origins, latency: scenario.latency, shared, on_the_way }
     }
 
     /// What happens by itself by now.
@@ -111,13 +115,15 @@ impl World {
         self.on_the_way[origin as usize][exit as usize]
     }
 
-    /// Whether no exit takes the login any more.
-    pub(super) fn login_is_dead(&self, now: Time) -> bool {
-        self.login.dies.is_some_and(|at| now.since(Time::ZERO) >= at)
+    /// The gateway of an exit, if it stands behind one.
+    fn gateway_of(&self, exit: u32) -> Option<&Gateway> {
+        self.gateways.get(exit as usize % self.gateways.len().max(1))
     }
 
+    /// Whether it is down, or its gateway is, or does not take its login.
     pub(super) fn is_down(&self, now: Time, exit: u32) -> bool {
-        self.exits[exit as usize].rules.is_down(now)
+        let behind = self.gateway_of(exit).is_some_and(|gateway| gateway.is_shut(now));
+        behind || self.exits[exit as usize].rules.is_down(now)
     }
 
     /// As many times slower than others.
@@ -140,35 +146,69 @@ impl World {
     }
 
     pub(super) fn send(&mut self, now: Time, attempt: &Attempt) -> Leg {
-        let exit = &self.exits[attempt.exit as usize];
-        if exit.rules.is_down(now) {
+        let (luck, count) = (self.luck, self.gateways.len().max(1));
+        let number = attempt.exit as usize % count;
+        let takes = self.latency(attempt) / 2;
+        let gateway = self.gateways.get_mut(number);
+        let refused = gateway.and_then(|gateway| gateway.ask(now, luck, number as u64, takes));
+        if let Some((at, answer)) = refused {
+            return Leg::Answered(at, answer);
+        }
+        let rules = self.exits[attempt.exit as usize].rules;
+        if rules.is_down(now) {
+            self.is_over(attempt.exit);
             // Behind a gateway it answers for what is not there.
             let phase = if self.shared { Phase::Tunnel } else { Phase::ExitTcp };
             let failed = Outcome::ProxyError { phase };
-            let evidence = Evidence::of(failed).seen(Seen::Never);
-            return Leg::Answered(now + self.latency.dead(), Answer { evidence, truth: Truth::Unreached });
-        }
-        let keys = [attempt.exit.into(), attempt.nth];
-        if self.login_is_dead(now) || self.luck.chance(self.login.stray, For::Stray, &keys) {
-            let evidence =
-                Evidence::of(Outcome::AuthError { reason: AuthReason::Rejected }).seen(Seen::Never);
-            return Leg::Answered(now + Login::REFUSES, Answer { evidence, truth: Truth::Login });
+            let evidence = Evidence::of(failed).seen(Seen::Never).login_accepted(self.shared);
+            let after = if rules.broken == Broken::Refuses { REFUSED } else { self.latency.dead() };
+            return Leg::Answered(now + after, Answer { evidence, truth: Truth::Unreached });
         }
         self.on_the_way[attempt.job.origin as usize][attempt.exit as usize] += 1;
-        Leg::Arrives(now + self.latency(attempt) / 2)
+        Leg::Arrives(now + takes)
     }
 
-    /// It is broken off before it is at the site.
-    pub(super) fn lose(&mut self, attempt: &Attempt) {
-        self.on_the_way[attempt.job.origin as usize][attempt.exit as usize] -= 1;
+    /// An answer is back.
+    pub(super) fn answered(&mut self, attempt: &Attempt, answer: &Answer) {
+        if answer.truth == Truth::Overloaded {
+            self.is_over(attempt.exit);
+        }
+    }
+
+    /// The gateway of an exit has opened a tunnel, or not.
+    fn is_over(&mut self, exit: u32) {
+        let number = exit as usize % self.gateways.len().max(1);
+        if let Some(gateway) = self.gateways.get_mut(number) {
+            gateway.is_over();
+        }
+    }
+
+    /// What each gateway has refused.
+    pub(super) fn refusals(&self) -> impl Iterator<Item = Refusals> + '_ {
+        self.gateways.iter().map(|gateway| gateway.refusals)
+    }
+
+    /// It is broken off, on its way to the site or on that of an answer back.
+    pub(super) fn lose(&mut self, attempt: &Attempt, leg: &Leg) {
+        match leg {
+            Leg::Answered(_, answer) => self.answered(attempt, answer),
+            Leg::Arrives(_) => {
+                self.on_the_way[attempt.job.origin as usize][attempt.exit as usize] -= 1;
+                self.is_over(attempt.exit);
+            }
+        }
     }
 
     /// What the site says, and when that is back.
     pub(super) fn arrive(&mut self, now: Time, attempt: &Attempt) -> (Time, Answer) {
         self.on_the_way[attempt.job.origin as usize][attempt.exit as usize] -= 1;
         let back = self.latency(attempt) / 2;
+        self.is_over(attempt.exit);
         let rotated = self.exits[attempt.exit as usize].rules.address(now);
         let truth = self.origins[attempt.job.origin as usize].ask(now, attempt, self.luck, rotated);
+        let lossy = self.exits[attempt.exit as usize].rules.lossy;
+        let cut = self.luck.chance(lossy, For::Loss, &[attempt.exit.into(), attempt.nth]);
+        let truth = if cut && truth.0 == Truth::Served { (Truth::Cut, None) } else { truth };
         let answer = self.classified(attempt, truth);
         if let Latency::Instant { failure, .. } = self.latency {
             let failed = !answer.evidence.outcome.is_ok();
@@ -203,8 +243,11 @@ impl World {
                 let status = StatusCode::SERVICE_UNAVAILABLE;
                 Evidence::of(Outcome::OriginError { status }).for_all(true)
             }
-            Truth::Unreached => Evidence::of(Outcome::ProxyError { phase: Phase::ExitTcp }),
-            Truth::Login => Evidence::of(Outcome::AuthError { reason: AuthReason::Rejected }),
+            Truth::Cut => Evidence::of(Outcome::Interrupted { phase: Phase::Body }).seen(Seen::Seen),
+            // The site says none of these.
+            Truth::Unreached | Truth::Overloaded | Truth::Login => {
+                Evidence::of(Outcome::ProxyError { phase: Phase::ExitTcp })
+            }
         };
         Answer { evidence: evidence.login_accepted(true), truth }
     }

@@ -46,6 +46,8 @@ fn receipt(exit: ExitId) -> Receipt {
         named: NamedIx::default(),
         binding: None,
         sent: at(0),
+        turn: 0,
+        gateway: None,
         charged: true,
         first: true,
         again: false,

@@ -1,9 +1,12 @@
 //! What is played: the sites, the exits, the work.
 
+mod behind;
+
 use super::job::{Job, Load, Spread, Surge};
 use super::luck::{For, Luck};
 use super::world::{
-    Ban, Blocks, Bucket, ExitRules, Hint, Latency, Limit, Login, Rules, SUBNET, Shock, Soft, Violations,
+    Ban, Blocks, Bucket, ExitRules, GatewayRules, Hint, Latency, Limit, Rules, SUBNET, Shock, Soft,
+    Violations,
 };
 use crate::request::Time;
 use std::fmt::Write as _;
@@ -24,7 +27,10 @@ pub struct Scenario {
     pub(super) origins: Vec<Rules>,
     pub(super) latency: Latency,
     pub(super) exit: fn(u32) -> ExitRules,
-    pub(super) login: Login,
+    /// The exits stand behind these, in turns. None: each has an address of its own.
+    pub(super) gateways: Vec<GatewayRules>,
+    /// For who can use them so, they are sessions of one login at each gateway, and no list.
+    pub(super) sessions: bool,
     /// Open load: how long a job may take before it is lost. `None`: what cannot be done in time is done later.
     pub(super) patience: Option<Duration>,
     /// How often each design sends a job at most, instead of its own number.
@@ -74,23 +80,6 @@ impl Scenario {
     pub const CORE: [&'static str; 12] =
         ["T", "T3", "S", "Esc", "Sub", "Soft", "G", "H", "P", "U", "L", "Noise"];
 
-    /// Worlds of Noise in which all exits are sessions of one gateway with one login: Login, where it is refused from 60 s on;
-    /// Stray5 and Stray10, where 5 and 10 % of the attempts are, though it is right.
-    pub const LOGINS: [&'static str; 3] = ["Login", "Stray5", "Stray10"];
-
-    fn login(name: &str) -> Option<Self> {
-        let name = Self::LOGINS.into_iter().find(|known| *known == name)?;
-        let (dies, stray) = match name {
-            "Login" => (Some(secs(60)), 0.0),
-            "Stray5" => (None, 0.05),
-            _ => (None, 0.1),
-        };
-        let login = Login { is_shared: true, dies, stray };
-        // Nobody revives a login: what waits for it waits in vain.
-        let horizon = secs(if dies.is_some() { 180 } else { 40_000 });
-        Some(Self { login, origins: vec![by_chance(0.02)], horizon, ..Self::plain(name) })
-    }
-
     /// Worlds of T in which one job in 33 is a price check, and the others are a crawl. In Prices these are two classes, and a
     /// check weighs three times as much; in Alike all are of one.
     pub const PRICES: [&'static str; 2] = ["Prices", "Alike"];
@@ -102,15 +91,16 @@ impl Scenario {
         Some(Self { prices: Some(33), weights, load, origins: vec![t()], ..Self::plain(name) })
     }
 
-    /// Any world by its name: one of [`NAMES`](Self::NAMES), one of them with `-surge`, S1, S2, S3, one of
-    /// [`LOGINS`](Self::LOGINS), or one of [`PRICES`](Self::PRICES).
+    /// Any world by its name: one of [`NAMES`](Self::NAMES), one of them with `-surge`, S1, S2, S3, or one of
+    /// [`LOGINS`](Self::LOGINS), [`GATEWAYS`](Self::GATEWAYS), [`EXITS`](Self::EXITS) and [`PRICES`](Self::PRICES).
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
         match name.strip_suffix("-surge") {
             Some(calm) => Some(Self::named(calm)?.surge()),
             None => Self::named(name)
                 .or_else(|| Self::open(name))
-                .or_else(|| Self::login(name))
+                .or_else(|| Self::behind(name))
+                .or_else(|| Self::through(name))
                 .or_else(|| Self::prices(name)),
         }
     }
@@ -151,7 +141,8 @@ impl Scenario {
             origins: Vec::new(),
             latency: Latency::LogNormal { median: 0.8, sigma: 0.5 },
             exit: |_| ExitRules::GOOD,
-            login: Login::EACH,
+            gateways: Vec::new(),
+            sessions: false,
             patience: None,
             sends: None,
             trigger: None,
@@ -342,15 +333,24 @@ impl Scenario {
 
     /// The exit that is found by this one's host and port: the last of all that have them.
     pub(super) fn same_address(&self, exit: u32) -> u32 {
-        if self.name == "S2" { self.exits.saturating_sub(1) } else { exit }
+        let gateways = if self.name == "S2" { 1 } else { self.gateways.len() as u32 };
+        let rounds = self.exits.saturating_sub(exit + 1).checked_div(gateways);
+        exit + rounds.unwrap_or(0) * gateways
     }
 
-    /// The exits as a list, neighbours in one /24. In S2 they are told apart by their login alone.
+    /// The exits as a list, neighbours in one /24. In S2 and behind gateways they are told apart by their login alone.
     pub(super) fn list(&self) -> String {
         let mut list = String::new();
         for at in 0..self.exits {
             let (subnet, host) = (at / SUBNET, at % SUBNET + 1);
             let _ = match self.name {
+                _ if !self.gateways.is_empty() => {
+                    writeln!(
+                        list,
+                        "http://user-{at}:secret@gateway{}.test:7000",
+                        at as usize % self.gateways.len()
+                    )
+                }
                 "S2" => writeln!(list, "http://user-{at}:secret@gateway.test:7000"),
                 _ => writeln!(list, "http://10.{}.{}.{host}:8080", subnet / 256, subnet % 256),
             };

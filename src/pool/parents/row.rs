@@ -1,0 +1,67 @@
+//! Refusals of a login one after the other, in the order in which they were sent.
+//!
+//! A refusal is back long before an answer: of what was sent at once, the refused are known when nothing else is. So they are
+//! not compared with what was accepted between two reports, but with all that was sent between them and was not refused.
+
+/// Those that were refused lately.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct Row {
+    /// Turns before this one say nothing.
+    from: u64,
+    /// The turns of the first and of the last that was refused.
+    first: u64,
+    last: u64,
+    refused: u64,
+    /// Sent after the first of them, and ended without a word.
+    silent: u64,
+    /// As many more than others stop it, once it is doubted.
+    pub(super) enough: u64,
+}
+
+impl Row {
+    /// What had its turn until then says nothing.
+    pub(super) fn after(turn: u64) -> Self {
+        Self { from: turn + 1, ..Self::default() }
+    }
+
+    /// Whether it says anything.
+    pub(super) const fn knows(&self, turn: u64) -> bool {
+        turn >= self.from
+    }
+
+    /// Whether it was sent after all that were refused.
+    pub(super) const fn is_newer(&self, turn: u64) -> bool {
+        turn > self.last
+    }
+
+    pub(super) fn refuse(&mut self, turn: u64) {
+        self.refused += 1;
+        (self.first, self.last) = match self.refused {
+            1 => (turn, turn),
+            _ => (self.first.min(turn), self.last.max(turn)),
+        };
+        if self.most() == 0 {
+            (self.first, self.last, self.refused, self.silent) = (turn, turn, 1, 0);
+        }
+    }
+
+    /// A lease has ended without a word.
+    pub(super) const fn end(&mut self, turn: u64) {
+        if self.refused > 0 && turn > self.first {
+            self.silent += 1;
+        }
+    }
+
+    /// Whoever was refused before was a stray.
+    pub(super) fn accept(&mut self, turn: u64) {
+        if turn >= self.last {
+            *self = Self { from: turn, enough: self.enough, ..Self::default() };
+        }
+    }
+
+    /// How many more were refused than were not, of all that were sent from the first to the last of them.
+    pub(super) fn most(&self) -> u64 {
+        let sent = (self.last - self.first + 1).saturating_sub(self.silent).max(self.refused);
+        (2 * self.refused).saturating_sub(sent)
+    }
+}
