@@ -83,12 +83,18 @@ fn read(text: &str) {
             assert!(!shown.contains(SECRET), "{text}\n{shown}");
         }
         Err(error) => {
-            // A key that is not known is named: keys are no secrets.
-            let shown = format!("{error} {error:?}").replace("has no key `hunter2`", "");
+            let shown = without_keys(&format!("{error} {error:?}"));
             assert!(!shown.contains(SECRET), "{text}\n{shown}");
             assert!(error.line().is_some() || error.file().is_some(), "{text}\n{shown}");
         }
     }
+}
+
+/// A key that is not known is named, whatever is a part of it: keys are no secrets.
+fn without_keys(told: &str) -> String {
+    let mut pieces = told.split("has no key `");
+    let first = pieces.next().unwrap_or_default();
+    pieces.fold(first.to_owned(), |kept, piece| kept + piece.split_once('`').map_or(piece, |(_, rest)| rest))
 }
 
 proptest! {
