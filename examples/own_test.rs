@@ -1,5 +1,5 @@
 //! A test of your own against a pool that misbehaves. The code under test, `price`, takes any client; your program gives it
-//! an `EgressClient`, the tests the same layers over the lab's world in memory, where time is paused: a rest of half a minute
+//! an `EgressClient`, the tests the same layers over the lab's world in memory, where time is paused: a rest of ten seconds
 //! takes no time. For real sockets, TLS included, start the lab on loopback with `.start().await?` instead.
 //!
 //! ```text

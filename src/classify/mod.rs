@@ -48,7 +48,7 @@
 //!
 //! | signal | outcome | what happens |
 //! |---|---|---|
-//! | `cf-mitigated: challenge`, also with 429 and 503; Cloudflare's challenge or 1020 page | blocked | as a 403: another exit at once, the pair rests 30 s and doubles |
+//! | `cf-mitigated: challenge`, also with 429 and 503; Cloudflare's challenge or 1020 page | blocked | as a 403: another exit at once, the pair rests 10 s and doubles |
 //! | `error code: 1006`, `1007`, `1008`, `1012` | blocked, by exit | the same; other exits help |
 //! | `error code: 1009`; 451; "not available in your country" with a 403 | blocked, by country | the same; ask for another country |
 //! | `error code: 1010`; `x-amzn-waf-action: challenge`; `x-kpsdk-*` with 429; F5's support id; Anubis | blocked, by pattern | is returned: no exit helps, it is the client that is refused; the pair rests 1 s, nothing is burned |

@@ -142,7 +142,7 @@ impl Pair {
     }
 
     /// How long a block rests the pair: `base` doubles with each strike after the first, up to an hour. Strikes fade while
-    /// it rests, so a pair that fails every trial settles near ten minutes.
+    /// it rests, so a pair that fails every trial settles near nine minutes.
     pub(super) fn rest(strikes: f32, base: Duration) -> Duration {
         /// Bans by sites last minutes to hours.
         const LONGEST: f32 = 3_600.0;

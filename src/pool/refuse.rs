@@ -2,9 +2,9 @@
 //!
 //! | a block | strikes | rest, in seconds |
 //! |---|---|---|
-//! | of a pair that was good until then: never blocked, or good 10 times since | none | 30 (2 q)², 1 to 30, · 2^strikes |
-//! | in a trial | one more | 30 · 2^strikes |
-//! | else | one more | 30 · 2^(strikes - 1) |
+//! | of a pair that was good until then: never blocked, or good 10 times since | none | 10 (2 q)², 1 to 10, · 2^strikes |
+//! | in a trial | one more | 10 · 2^strikes |
+//! | else | one more | 10 · 2^(strikes - 1) |
 //!
 //! q is the share of the first kind, suspicions, that the next trial of the same exit confirmed at this origin. Where the exit
 //! behind the pair changes with the block, as behind a gateway's slot, no trial says what the block meant. Rules whose rests do not

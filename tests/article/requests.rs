@@ -86,5 +86,5 @@ async fn c24_a_refused_page_is_there_at_once_though_its_pair_rests() {
     }
     assert_eq!(met, 1, "the refused exit is asked once");
     let rest = shop.scheduler.snapshot().hottest[0].cooling;
-    assert!(rest > secs(29), "{rest:?}");
+    assert!(rest > secs(9), "{rest:?}");
 }

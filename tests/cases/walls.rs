@@ -72,7 +72,7 @@ async fn te_018_a_rule_that_calls_everything_a_block_costs_its_site_and_no_other
 
 #[tokio::test(start_paused = true)]
 async fn te_091_one_page_that_always_says_403_costs_the_site_no_attempt() {
-    // Chosen: a 403 is a block, and rests its pair for 30 s; one request burns two exits at most, and the others serve the
+    // Chosen: a 403 is a block, and rests its pair for 10 s; one request burns two exits at most, and the others serve the
     // site meanwhile. Whoever knows the page says so with a rule.
     for exits in [3, 6, 12] {
         let shop = Shop::of(Lab::builder().fine(exits));

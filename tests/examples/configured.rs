@@ -171,7 +171,7 @@ impl Running {
 
     /// Waits until something has happened, or says what it was that did not.
     async fn until(&self, what: &str, happened: impl Fn() -> bool) {
-        // A refused exit rests for 30 s and up to a quarter more.
+        // A refused exit rests for 10 s and up to a quarter more.
         for _ in 0..4_500 {
             if happened() {
                 return;

@@ -419,7 +419,7 @@ async fn a_streaming_body_is_sent_once_but_an_untouched_one_goes_again() {
 async fn the_answer_of_the_last_attempt_is_whole() {
     let refused = page(403, [Part::Data("no "), Part::Yield, Part::Data("entry")]);
     let (scheduler, script) = (scheduler(1), Script::new([refused]));
-    let request = with(Request::get(URI), "", LeaseRequest::per_request().deadline(Duration::from_secs(3)));
+    let request = with(Request::get(URI), "", LeaseRequest::per_request().deadline(Duration::from_secs(1)));
     let response = EgressLayer::new(&scheduler).layer(script).oneshot(request).await.unwrap();
     assert_eq!(response.status(), 403, "no other exit in time: it stops");
     let body = response.into_body();
@@ -434,7 +434,7 @@ async fn in_a_pool_of_one_a_request_that_is_always_refused_is_sent_four_times_ea
     let response = EgressLayer::new(&scheduler).layer(script.clone()).oneshot(get(URI)).await.unwrap();
     assert_eq!((response.status().as_u16(), script.sent().len()), (403, 4), "it ends with the last answer");
     let took = (now() - start).as_secs_f64();
-    assert!((26.25..33.0).contains(&took), "3.75, 7.5 and 15 s, and up to a quarter more: {took}");
+    assert!((8.75..11.0).contains(&took), "1.25, 2.5 and 5 s, and up to a quarter more: {took}");
 }
 
 #[tokio::test(start_paused = true)]

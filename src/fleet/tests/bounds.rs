@@ -62,7 +62,7 @@ fn many_timers_at_once_refuse_nobody() {
         world.once(&LeaseRequest::per_request(), BLOCKED);
     }
     assert_eq!(world.snapshot().origins[0].benched, 500);
-    world.pass(secs(38));
+    world.pass(secs(13));
     let trials: Vec<_> = (0..500).map(|_| world.lease(&LeaseRequest::per_request())).collect();
     assert!(trials.iter().all(|grant| grant.trial));
     let Err(Refusal::NoUsableExit { counts, .. }) = world.at("a.test", &LeaseRequest::per_request()) else {

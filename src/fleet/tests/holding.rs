@@ -151,7 +151,7 @@ fn c05_a_lost_exit_moves_waits_or_fails_as_asked() {
         panic!("it waits for its own exit")
     };
     assert_eq!((counts.cooling, counts.total()), (1, 1));
-    assert!((secs(30)..=secs(38)).contains(&retry_at.since(world.now)));
+    assert!((secs(10)..=secs(13)).contains(&retry_at.since(world.now)));
     assert_eq!(exit_of(&mut world, "b.test", &ask), held, "other origins go on");
     world.now = retry_at;
     let back = world.once(&ask, Outcome::Ok);

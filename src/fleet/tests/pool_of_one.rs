@@ -31,7 +31,7 @@ fn near(rests: &[f64], expected: &[f64]) {
 
 #[test]
 fn a_403_paces_it_at_an_eighth_of_its_rest() {
-    near(&rests(&mut World::of(1), BLOCKED, 4), &[3.75, 7.5, 15.0, 30.0]);
+    near(&rests(&mut World::of(1), BLOCKED, 4), &[1.25, 2.5, 5.0, 10.0]);
     // It stays within an hour's eighth, whatever happens.
     assert!(rests(&mut World::of(1), BLOCKED, 60).iter().all(|rest| *rest <= 450.0 * 1.25));
     let article = Setup { rules: RetryRules::article(), ..config(1) };
@@ -113,7 +113,7 @@ fn each_refusal_of_one_request_is_paced() {
         rests.push(retry_at.since(world.now).as_secs_f64());
         world.now = retry_at;
     }
-    near(&rests, &[3.75, 7.5, 15.0, 30.0]);
+    near(&rests, &[1.25, 2.5, 5.0, 10.0]);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn the_last_usable_exit_of_many_is_paced_too_and_the_others_rest() {
             waits.push(retry_at.since(world.now).as_secs_f64());
         }
     }
-    near(&waits, &[3.75]);
+    near(&waits, &[1.25]);
     world.pass(secs(5));
     assert!(world.lease(&once()).trial);
     let Err(Refusal::NoUsableExit { counts, .. }) = world.at("a.test", &once()) else {
@@ -142,7 +142,7 @@ fn an_exit_elsewhere_does_not_count_but_a_gateways_slot_does() {
     let listed = exits(1)[0].id();
     let grant = world.through("a.test", listed);
     world.finish(&grant, BLOCKED);
-    world.pass(secs(29));
+    world.pass(secs(9));
     for _ in 0..2_000 {
         assert_ne!(world.once(&once(), Outcome::Ok).receipt.exit, listed, "it rests: there are others");
     }

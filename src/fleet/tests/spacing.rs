@@ -267,7 +267,7 @@ fn the_article_keeps_nothing_apart_and_who_changes_to_it_forgets_what_was_learne
 #[test]
 fn an_exit_is_not_the_last_while_others_are_but_kept_from_their_next_use() {
     let spaced = exit::Pool::new("dc", exits(3).into_iter().collect::<ExitList>()).interval(secs(5));
-    for (others, least) in [(2, 30.0), (0, 3.75)] {
+    for (others, least) in [(2, 10.0), (0, 1.25)] {
         let pools = vec![spaced.clone()];
         let mut world = World::new(Setup { exits: Vec::new(), pools, ..config(1) });
         let per = LeaseRequest::per_request();

@@ -35,7 +35,7 @@ fn serve(world: &mut World, times: u32) {
 #[test]
 fn a_suspicion_rests_the_less_the_more_of_them_proved_to_be_noise_and_a_second_at_least() {
     let mut world = World::of(2);
-    for least in [30.0, 13.33, 7.5, 4.8, 3.33, 2.449, 1.875, 1.48, 1.2, 1.0, 1.0] {
+    for least in [10.0, 4.44, 2.5, 1.6, 1.11, 1.0, 1.0] {
         near(block(&mut world), least);
         // The first passes the trial, and that is all it needs: there is no strike.
         assert!(world.once(&held(), Outcome::Ok).trial);
@@ -44,9 +44,9 @@ fn a_suspicion_rests_the_less_the_more_of_them_proved_to_be_noise_and_a_second_a
 }
 
 #[test]
-fn a_suspicion_that_a_trial_confirms_is_a_ban_with_a_strike_that_rests_a_minute_and_doubles() {
+fn a_suspicion_that_a_trial_confirms_is_a_ban_with_a_strike_that_rests_twice_as_long_and_doubles() {
     let mut world = World::of(2);
-    for least in [30.0, 60.0, 117.0] {
+    for least in [10.0, 20.0, 39.7] {
         near(block(&mut world), least);
     }
     assert!(
@@ -61,14 +61,14 @@ fn a_request_that_another_exit_refused_proves_nothing_against_the_next() {
     let mut world = World::of(2);
     let mut refused = held();
     refused.trail.burned = 1;
-    near(block(&mut world), 30.0);
+    near(block(&mut world), 10.0);
     for _ in 0..3 {
         assert!(world.once(&refused, BLOCKED).trial);
         let rests = rest(&mut world);
-        near(rests, 30.0);
+        near(rests, 10.0);
         world.pass(Duration::from_secs_f64(rests));
     }
-    near(block(&mut world), 60.0);
+    near(block(&mut world), 20.0);
 }
 
 #[test]
@@ -80,12 +80,12 @@ fn where_bans_are_proven_at_least_every_other_time_a_suspicion_rests_in_full() {
         serve(&mut world, 30);
         world.pass(secs(36_000));
     }
-    near(block(&mut world), 30.0);
+    near(block(&mut world), 10.0);
 }
 
 #[test]
 fn a_block_soon_after_a_block_is_a_strike_however_much_noise_there_was() {
-    for (calm, least) in [(9, 30.0), (10, 1.0)] {
+    for (calm, least) in [(9, 10.0), (10, 1.0)] {
         let mut world = World::of(2);
         for _ in 0..20 {
             block(&mut world);
@@ -110,7 +110,7 @@ fn successes_that_were_under_way_at_the_block_make_no_pair_good() {
     let passed = rest(&mut world);
     world.pass(Duration::from_secs_f64(passed));
     serve(&mut world, 5);
-    near(block(&mut world), 30.0);
+    near(block(&mut world), 10.0);
 }
 
 #[test]
@@ -119,9 +119,9 @@ fn a_failed_trial_of_something_else_is_no_suspicion_and_makes_the_pair_a_bad_one
     world.once(&held(), limited(None));
     let passed = rest(&mut world);
     world.pass(Duration::from_secs_f64(passed));
-    near(block(&mut world), 60.0);
+    near(block(&mut world), 20.0);
     serve(&mut world, 3);
-    near(block(&mut world), 58.0);
+    near(block(&mut world), 19.7);
 }
 
 #[test]
@@ -135,12 +135,12 @@ fn a_trial_that_passed_and_then_was_refused_after_all_has_confirmed_the_suspicio
     world.report(&trial, BLOCKED);
     world.end(&trial);
     let rested = rest(&mut world);
-    near(rested, 60.0);
+    near(rested, 20.0);
     world.pass(Duration::from_secs_f64(rested));
     serve(&mut world, 30);
     world.pass(secs(36_000));
-    // One ban, one that was noise: in full. Were the trial still one that passed, it would be 19.2 s.
-    near(block(&mut world), 30.0);
+    // One ban, one that was noise: in full. Were the trial still one that passed, it would be 6.4 s.
+    near(block(&mut world), 10.0);
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_block_that_is_taken_back_is_no_suspicion_and_its_trial_proves_nothing() {
     let rested = rest(&mut world);
     world.pass(Duration::from_secs_f64(rested));
     serve(&mut world, 1);
-    near(block(&mut world), 30.0);
+    near(block(&mut world), 10.0);
 }
 
 #[test]
@@ -163,9 +163,9 @@ fn a_block_that_is_said_twice_is_one_suspicion() {
     (0..2).for_each(|_| world.report(&grant, BLOCKED));
     world.end(&grant);
     let rested = rest(&mut world);
-    near(rested, 30.0);
+    near(rested, 10.0);
     world.pass(Duration::from_secs_f64(rested));
-    near(block(&mut world), 60.0);
+    near(block(&mut world), 20.0);
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn a_slots_next_token_proves_nothing_of_the_one_that_was_blocked() {
         let Err(Refusal::NoUsableExit { retry_at, .. }) = world.at("a.test", &per()) else {
             panic!("it rests")
         };
-        near(retry_at.since(world.now).as_secs_f64(), 30.0);
+        near(retry_at.since(world.now).as_secs_f64(), 10.0);
         world.now = retry_at;
         (0..10).for_each(|_| drop(world.once(&per(), Outcome::Ok)));
     }
@@ -202,7 +202,7 @@ fn a_suspicion_whose_cell_is_taken_goes_unproven() {
     let bounds = Bounds { pairs: 1, ..Bounds::default() };
     let mut world = World::new(Setup { bounds, ..config(3) });
     let first = world.once(&per(), BLOCKED).receipt.exit;
-    world.pass(secs(38));
+    world.pass(secs(13));
     let second = std::iter::repeat_with(|| world.lease(&per())).find(|grant| !grant.trial).unwrap();
     world.finish(&second, BLOCKED);
     assert!(!world.through("a.test", first).trial, "the cell was all that was known");
@@ -220,14 +220,14 @@ fn an_exit_that_leaves_and_comes_back_is_still_suspected() {
     let grant = world.through("a.test", leaves);
     world.finish(&grant, BLOCKED);
     for pools in [pool(1..=1), pool(1..=2)] {
-        let now = world.pass(secs(20)).now;
+        let now = world.pass(secs(6)).now;
         world.fleet.reload(now, pools, Arc::default(), RetryRules::default()).unwrap();
     }
     assert!(world.fleet.quarantine(stays, true));
     assert!(world.once(&per(), BLOCKED).trial);
     let Err(Refusal::NoUsableExit { retry_at, .. }) = world.at("a.test", &per()) else { panic!("it rests") };
     // A ban, of which the last exit rests an eighth.
-    near(retry_at.since(world.now).as_secs_f64(), 7.5);
+    near(retry_at.since(world.now).as_secs_f64(), 2.5);
 }
 
 #[test]
@@ -240,17 +240,17 @@ fn rests_of_the_article_are_its_own_whatever_trials_show() {
     }
 }
 
-fn dice() -> impl FnMut() -> f64 {
+fn dice(seed: u64) -> impl FnMut() -> f64 {
     let mut rolls = 0_u64;
     move || {
         rolls += 1;
-        unit(mix(mix(rolls) ^ 11))
+        unit(mix(mix(rolls) ^ seed))
     }
 }
 
 /// Ten workers and 20 exits for so long, of whose answers so many are blocks whoever asks.
-fn noisy(share: f64, knobs: Knobs, time: Duration) -> Brought {
-    let mut dice = dice();
+fn noisy(seed: u64, share: f64, knobs: Knobs, time: Duration) -> Brought {
+    let mut dice = dice(seed);
     let answers = move |_, _| if dice() < share { BLOCKED } else { Outcome::Ok };
     Crowd::new(Setup { knobs, ..config(20) }, 10, answers).go(time)
 }
@@ -258,16 +258,19 @@ fn noisy(share: f64, knobs: Knobs, time: Duration) -> Brought {
 #[test]
 fn twenty_exits_keep_their_throughput_where_two_percent_of_blocks_are_noise() {
     // Ten workers whose answers take a tenth of a second: 98 of 100 a second.
-    let brought = noisy(0.02, Knobs::default(), secs(300));
-    let before = noisy(0.02, Knobs { suspicion: None, ..Knobs::default() }, secs(300));
-    assert!(brought.ok > 26_500 && brought.ok > 2 * before.ok, "{brought:?}, by strikes alone {before:?}");
+    let brought = noisy(11, 0.02, Knobs::default(), secs(300));
+    let before = noisy(11, 0.02, Knobs { suspicion: None, ..Knobs::default() }, secs(300));
+    assert!(
+        brought.ok > 29_000 && 4 * brought.ok > 5 * before.ok,
+        "{brought:?}, by strikes alone {before:?}"
+    );
 }
 
 #[test]
 fn where_three_in_five_are_blocked_whoever_asks_it_serves_no_less_than_by_strikes_alone() {
-    let brought = noisy(0.6, Knobs::default(), secs(1_800));
-    let before = noisy(0.6, Knobs { suspicion: None, ..Knobs::default() }, secs(1_800));
-    assert!(brought.ok > 300 && brought.ok >= before.ok, "{brought:?}, by strikes alone {before:?}");
+    let ok = |knobs| (11..23).map(|seed| noisy(seed, 0.6, knobs, secs(1_800)).ok).sum::<u32>();
+    let (brought, before) = (ok(Knobs::default()), ok(Knobs { suspicion: None, ..Knobs::default() }));
+    assert!(brought > 12 * 300 && brought >= before, "{brought}, by strikes alone {before}");
 }
 
 #[test]
@@ -289,6 +292,6 @@ fn a_ban_of_a_minute_costs_a_few_hits() {
         Outcome::Ok
     };
     let brought = Crowd::new(config(20), 10, answers).go(secs(2_400));
-    // The block that begins it and one trial, mostly; and what was under way.
-    assert!(count.get() > 100 && brought.refused <= 3 * count.get(), "{brought:?} of {count:?} bans");
+    // The block that begins it and two trials, mostly; and what was under way.
+    assert!(count.get() > 100 && brought.refused <= 4 * count.get(), "{brought:?} of {count:?} bans");
 }

@@ -57,8 +57,8 @@ impl State {
             let strikes = pair.strikes_at(now);
             let rest = match (blocked, trial) {
                 (true, _) if suspicion => (doubted * strikes.exp2()).min(3_600.0),
-                (true, true) => (30.0 * strikes.exp2()).min(3_600.0),
-                (true, false) => (30.0 * (strikes - 1.0).max(0.0).exp2()).min(3_600.0),
+                (true, true) => (10.0 * strikes.exp2()).min(3_600.0),
+                (true, false) => (10.0 * (strikes - 1.0).max(0.0).exp2()).min(3_600.0),
                 (false, true) => strikes.exp2().min(3_600.0),
                 (false, false) => 1.0,
             };
@@ -132,6 +132,6 @@ impl Site {
             (bans, noise) = (bans * scale, noise * scale);
         }
         let share = (2.0 * (bans + 1.0) / (bans + noise + 2.0)).min(1.0);
-        (30.0 * share * share).max(1.0)
+        (10.0 * share * share).max(1.0)
     }
 }
