@@ -16,6 +16,7 @@ mod tests;
 mod waiting;
 
 pub use forecast::{Forecast, LimitedBy};
+pub(crate) use lane::Booking;
 pub(crate) use line::Ticket;
 pub use receipt::Release;
 pub(crate) use receipt::{Grant, Refusal, RetryAsk};
