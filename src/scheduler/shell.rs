@@ -83,7 +83,7 @@ impl Scheduler {
         if ask.trail.deadline.is_some_and(|deadline| deadline <= now) {
             return Err(LeaseError::DeadlinePassed);
         }
-        match guarded.fleet.lease(now, ask, origin) {
+        match guarded.fleet.lease_in_turn(now, ask, origin) {
             Ok(grant) => {
                 let after = after(guarded, now);
                 if after.is_nothing() {
@@ -95,7 +95,6 @@ impl Scheduler {
                 Ok(lease)
             }
             Err(refusal) => {
-                let refusal = guarded.fleet.refuse(now, ask, origin, refusal);
                 self.unlock(guarded, now);
                 Err(self.refused(refusal, origin))
             }

@@ -69,7 +69,11 @@ async fn an_error_is_the_real_one_and_its_next_step_is_that_time() {
     let Some(Why::Parked { retry_in }) = error.why() else { panic!("{error}") };
     assert_eq!(error.next(), Next::At((start + retry_in).into_std()));
     assert_eq!(error.retry_after(), Some(retry_in));
-    assert!(error.to_string().ends_with("; not sent again: too many retries are before it"), "{error}");
+    let seconds = retry_in.as_secs_f64();
+    let told = format!(
+        "; not sent again: too many retries are before it; put it aside and send it anew in {seconds:.1} s"
+    );
+    assert!(error.to_string().ends_with(&told), "{error}");
     assert!(!error.is_refusal() && now() == start);
 }
 
