@@ -29,6 +29,25 @@ impl Knobs {
     };
 }
 
+impl Knobs {
+    /// For one of so many processes that share a pool: what there is in any case there is once, and not for each of them. All
+    /// else is a part of what a process does itself, and so divides itself.
+    pub(crate) fn for_one_of(mut self, processes: u32) -> Self {
+        let many = f64::from(processes.max(1));
+        if let Some(lane) = &mut self.lane {
+            (lane.floor, lane.burst) = (lane.floor / many, lane.burst / many);
+        }
+        let least = |least: u32| (least / processes.max(1)).max(1);
+        if let Some(governor) = &mut self.governor {
+            governor.least = least(governor.least);
+        }
+        if let Some(throttle) = &mut self.throttle {
+            throttle.least = least(throttle.least);
+        }
+        self
+    }
+}
+
 impl Default for Knobs {
     fn default() -> Self {
         Self {

@@ -42,6 +42,23 @@ impl UnusableCounts {
     }
 }
 
+impl UnusableCounts {
+    /// What cures it where no time does, if it is the same for all exits.
+    const fn cure(&self) -> Option<&'static str> {
+        match self.total() {
+            0 => None,
+            all if all == self.avoided => {
+                Some("each was refused for this request before: look at the request, or add exits")
+            }
+            all if all == self.quarantined => Some("release them with Scheduler::operator, or add exits"),
+            all if all == self.stopped + self.quarantined => {
+                Some("mend the login with Scheduler::operator, or add exits with another")
+            }
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for UnusableCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let named = [
@@ -65,14 +82,17 @@ impl fmt::Display for UnusableCounts {
     }
 }
 
-/// What keeps requests from a site as a whole, whatever the exit.
+/// What keeps requests from a site as a whole, whatever the exit. No other exit cures that, and no new one: time does.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum HeldBy {
     /// It fails everybody, and is left alone for a while; then one request tries it.
     Failures,
-    /// As many requests are there as it bears now.
+    /// As many requests are there as it is given at once: because too many failed
+    /// ([`OriginSnapshot::limit`](crate::scheduler::OriginSnapshot::limit)), or because it was left alone and comes back step by step. Whether fewer are a
+    /// cure shows by itself, and the limit goes if they are not
+    /// ([`Event::NotOurRate`](crate::scheduler::Event::NotOurRate)).
     Limit,
 }
 
@@ -102,6 +122,15 @@ pub enum LeaseError {
         retry_in: Duration,
         /// What keeps requests from it.
         why: HeldBy,
+    },
+    /// Others wait in line for the same, and go first: who has no patience to wait with them does not pass them.
+    Behind {
+        /// The site.
+        origin: Origin,
+        /// When to ask again, by tokio's clock (which tests can pause).
+        retry_at: Instant,
+        /// How long that was away when the lease was refused.
+        retry_in: Duration,
     },
     /// As many leases are out, as many requests wait or as many origins are known and busy as the scheduler was built for:
     /// see [`Bounds`](crate::scheduler::Bounds).
@@ -143,6 +172,7 @@ impl LeaseError {
         match self {
             Self::NoUsableExit { retry_in, .. }
             | Self::OriginHeld { retry_in, .. }
+            | Self::Behind { retry_in, .. }
             | Self::Busy { retry_in, .. } => Some(*retry_in),
             Self::Moved { .. }
             | Self::FleetStopped
@@ -159,6 +189,7 @@ impl LeaseError {
         match self {
             Self::NoUsableExit { retry_at, .. }
             | Self::OriginHeld { retry_at, .. }
+            | Self::Behind { retry_at, .. }
             | Self::Busy { retry_at, .. } => Next::At(*retry_at),
             Self::FleetStopped => Next::WhenResumed,
             Self::Moved { .. } | Self::DeadlinePassed | Self::Closed => Next::Never,
@@ -167,21 +198,41 @@ impl LeaseError {
     }
 }
 
+/// What, where, when to ask again, and what else would cure it.
 impl fmt::Display for LeaseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = |time: &Duration| time.as_secs_f64();
         match self {
             Self::NoUsableExit { origin, counts, retry_in, .. } => {
-                let seconds = retry_in.as_secs_f64();
-                write!(f, "no usable exit for {origin} ({counts}); one may serve in {seconds:.1} s, or add exits")
+                write!(f, "no exit may serve {origin} now")?;
+                if counts.total() > 0 {
+                    write!(f, " ({counts})")?;
+                }
+                match counts.cure() {
+                    Some(cure) => write!(f, "; {cure}"),
+                    None => {
+                        let cure = "then, raise LeaseRequest::patience, or add exits";
+                        write!(f, "; the first may in {:.1} s: ask again {cure}", seconds(retry_in))
+                    }
+                }
             }
             Self::OriginHeld { origin, retry_in, why: HeldBy::Failures, .. } => {
-                let seconds = retry_in.as_secs_f64();
-                write!(f, "{origin} fails through every exit and is left alone; ask again in {seconds:.1} s, or be more patient")
+                let cure = "raise LeaseRequest::patience";
+                write!(f, "{origin} fails through every exit, and is left alone until one request has tried it; ask again in ")?;
+                write!(f, "{:.1} s, or {cure}", seconds(retry_in))
             }
-            Self::OriginHeld { origin, why: HeldBy::Limit, .. } => {
-                write!(f, "{origin} bears no more requests at once now; run fewer of them, or be more patient")
+            Self::OriginHeld { origin, retry_in, why: HeldBy::Limit, .. } => {
+                write!(f, "{origin} has as many requests as it is given at once now; ask again in ")?;
+                write!(f, "{:.1} s, or raise LeaseRequest::patience", seconds(retry_in))
             }
-            Self::Busy { bound, .. } => write!(f, "{bound}; run fewer requests at once, or raise the bound"),
+            Self::Behind { origin, retry_in, .. } => {
+                write!(f, "others wait for {origin} and go first; ask again in {:.1} s, or wait with them: ", seconds(retry_in))?;
+                f.write_str("Scheduler::acquire with a LeaseRequest::patience")
+            }
+            Self::Busy { bound, retry_in, .. } => {
+                write!(f, "{bound}; ask again in {:.1} s, run fewer requests at once, ", seconds(retry_in))?;
+                f.write_str("or raise the bound with Builder::bounds")
+            }
             Self::Moved { from, to, generation } => {
                 write!(f, "the identity's exit {from} is lost and ")?;
                 match to {
@@ -195,7 +246,9 @@ impl fmt::Display for LeaseError {
                 "the proxies refuse the login of every exit; mend it, then resume the fleet with Scheduler::operator",
             ),
             Self::Closed => f.write_str("the fleet is drained; resume it with Scheduler::operator to lease again"),
-            Self::DeadlinePassed => f.write_str("the request's deadline has passed; raise it, or ask for less at once"),
+            Self::DeadlinePassed => f.write_str(
+                "the request's deadline has passed; raise LeaseRequest::deadline, or run fewer requests at once",
+            ),
             Self::NoLeaseRequest => f.write_str(
                 "the request carries no LeaseRequest; insert one into its extensions, or give the layer one with \
                  LeaseLayer::default_lease or LeaseLayer::with",

@@ -20,6 +20,8 @@ mod config;
 mod lease;
 mod nearest;
 mod order;
+#[cfg(test)]
+mod words;
 
 pub use config::ConfigError;
 pub(crate) use config::looks_like_proxy;

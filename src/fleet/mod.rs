@@ -16,6 +16,7 @@ mod tests;
 mod waiting;
 
 pub use forecast::{Forecast, LimitedBy};
+pub(crate) use lane::Booking;
 pub(crate) use line::Ticket;
 pub use receipt::Release;
 pub(crate) use receipt::{Grant, Refusal, RetryAsk};
@@ -265,6 +266,7 @@ impl Fleet {
                 HeldBy::Failures => self.refusals.origin_held += 1,
                 HeldBy::Limit => self.refusals.origin_full += 1,
             },
+            Refusal::Behind { .. } => self.refusals.behind += 1,
             Refusal::Moved { .. } => self.refusals.moved += 1,
             Refusal::FleetStopped => self.refusals.stopped += 1,
             Refusal::Busy { .. } | Refusal::Full { .. } => self.refusals.busy += 1,

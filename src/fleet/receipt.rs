@@ -43,6 +43,11 @@ pub(crate) enum Refusal {
         retry_at: Time,
         by: HeldBy,
     },
+    /// Others wait for the same, at its origin or for an exit, and go first.
+    Behind {
+        retry_at: Time,
+        at_origin: bool,
+    },
     Moved {
         from: ExitId,
         to: Option<ExitId>,
@@ -70,6 +75,7 @@ impl Refusal {
             Self::NoUsableExit { retry_at, counts, .. } => ("no_usable_exit", Some(retry_at), counts),
             Self::OriginHeld { retry_at, by: HeldBy::Failures } => ("origin_held", Some(retry_at), none),
             Self::OriginHeld { retry_at, by: HeldBy::Limit } => ("origin_full", Some(retry_at), none),
+            Self::Behind { retry_at, .. } => ("behind", Some(retry_at), none),
             Self::Moved { .. } => ("moved", None, none),
             Self::FleetStopped => ("fleet_stopped", None, none),
             Self::Misuse(_) => ("misuse", None, none),

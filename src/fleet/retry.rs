@@ -1,7 +1,7 @@
 //! Whether a request is sent again: the facts of the fleet, the verdict on them, and its turn.
 
 use super::lane::TurnAsk;
-use super::{Fleet, RetryAsk};
+use super::{Booking, Fleet, RetryAsk};
 use crate::draw::{Stream, draw};
 use crate::error::HeldBy;
 use crate::pool::{Blocked, NoExit};
@@ -21,8 +21,14 @@ impl Fleet {
         }
     }
 
-    /// `ask.trail` already counts this attempt.
+    /// As [`retry_at_turn`](Self::retry_at_turn), for who is sure to come.
+    #[cfg(any(test, feature = "lab"))]
     pub(crate) fn retry(&mut self, now: Time, ask: &RetryAsk<'_>) -> Verdict {
+        self.retry_at_turn(now, ask).0
+    }
+
+    /// `ask.trail` already counts this attempt. With the turn that is reserved, if one had to be.
+    pub(crate) fn retry_at_turn(&mut self, now: Time, ask: &RetryAsk<'_>) -> (Verdict, Option<Booking>) {
         self.pool.tick(now);
         let (_, origin) = ask.receipt.at;
         let next = self.choose(now, ask.ask, origin);
@@ -56,16 +62,16 @@ impl Fleet {
         };
         self.retries += 1;
         match self.rules.verdict(&facts) {
-            Verdict::Stop(Why::NoUsableExit) => Verdict::Stop(instead),
+            Verdict::Stop(Why::NoUsableExit) => (Verdict::Stop(instead), None),
             Verdict::Retry { delay, switch } => {
                 let Facts { evidence, left, draw, .. } = facts;
                 match self.turn(now, &TurnAsk { origin, evidence, delay, left, draw }) {
-                    Ok(delay) => Verdict::Retry { delay, switch },
+                    Ok((delay, booking)) => (Verdict::Retry { delay, switch }, booking),
                     // No sooner than an exit may go, either.
-                    Err(turn) => Verdict::Stop(Why::Parked { retry_in: turn.max(facts.soonest) }),
+                    Err(turn) => (Verdict::Stop(Why::Parked { retry_in: turn.max(facts.soonest) }), None),
                 }
             }
-            stop => stop,
+            stop => (stop, None),
         }
     }
 

@@ -179,6 +179,8 @@ pub struct RefusalCounts {
     pub origin_held: u64,
     /// The site bore no more requests at once.
     pub origin_full: u64,
+    /// Others waited for the same, and it would not wait with them.
+    pub behind: u64,
     /// A bound was met.
     pub busy: u64,
     /// Every login was stopped.

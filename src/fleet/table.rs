@@ -65,6 +65,7 @@ impl fmt::Display for Snapshot {
             (self.refusals.no_usable_exit, "for want of a usable exit"),
             (self.refusals.origin_held, "because a site failed everybody"),
             (self.refusals.origin_full, "because a site bore no more"),
+            (self.refusals.behind, "behind others in line"),
             (self.refusals.busy, "at a bound"),
             (self.refusals.moved, "because an identity's exit was lost"),
             (self.refusals.stopped, "because every login was stopped"),

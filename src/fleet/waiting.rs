@@ -1,8 +1,8 @@
 //! Waiting: who may not go now gets a ticket, is called when it may, and claims its lease.
 
-use super::line::{Group, Of, Ticket, Waiter};
-use super::{Event, Fleet, Grant, Refusal, UNKNOWN_CLASS, busy};
-use crate::error::{HeldBy, UnusableCounts};
+use super::line::{self, Group, Of, Ticket, Waiter};
+use super::{BUSY, Event, Fleet, Grant, Refusal, UNKNOWN_CLASS, busy};
+use crate::error::HeldBy;
 use crate::pool::{Blocked, NoExit, OriginIx, Reason, Stake};
 use crate::request::{LeaseRequest, Origin, Time};
 
@@ -72,7 +72,7 @@ impl Fleet {
         name: &Origin,
         patience: Time,
     ) -> Turn {
-        if !self.line.is_empty() && patience > now {
+        if !self.line.is_empty() {
             if let Some(behind) = self.behind(now, ask, name) {
                 return self.join(now, ask, name, behind, patience);
             }
@@ -83,21 +83,46 @@ impl Fleet {
         }
     }
 
+    /// As [`lease`](Self::lease), for who does not wait, and so passes nobody who does. A refusal is counted.
+    #[inline]
+    pub(crate) fn lease_in_turn(
+        &mut self,
+        now: Time,
+        ask: &LeaseRequest,
+        name: &Origin,
+    ) -> Result<Grant, Refusal> {
+        if !self.line.is_empty() {
+            if let Some(behind) = self.behind(now, ask, name) {
+                return Err(self.refuse(now, ask, name, behind));
+            }
+        }
+        self.lease(now, ask, name).map_err(|refusal| self.refuse(now, ask, name, refusal))
+    }
+
+    /// Others go first: when to ask again. They are called when a timer runs, or somebody comes back.
+    #[cold]
+    fn others_first(&self, now: Time, at_origin: bool) -> Refusal {
+        let retry_at = self.pool.next_timer().clamp(line::turn_ends(now), now + BUSY);
+        Refusal::Behind { retry_at, at_origin }
+    }
+
     /// Why the request may not go before others, if it may not: they wait for what it wants, and it holds nothing of its own.
     fn behind(&mut self, now: Time, ask: &LeaseRequest, name: &Origin) -> Option<Refusal> {
+        // Nobody else may look at the clock any more: then those who wait are called by whoever asks.
+        self.pool.tick(now);
         if self.closed {
             return None;
         }
         // Each of those who were called takes one.
         if self.line.has(Group::ROOM) || self.out + self.line.called() >= self.most_out {
-            return Some(Refusal::Full { retry_at: now });
+            return Some(Refusal::Full { retry_at: now + BUSY });
         }
         let origin = self.pool.origin(now, name)?;
         if self.line.has(Group::at(origin)) {
             // Also who holds an exit: it is the origin that has no place for it.
             return Some(match self.pool.shut(now, origin) {
                 Some(NoExit::Held { retry_at, by }) => Refusal::OriginHeld { retry_at, by },
-                _ => Refusal::OriginHeld { retry_at: now, by: HeldBy::Limit },
+                _ => self.others_first(now, true),
             });
         }
         // Who has wants of its own is behind nobody: no number is as high.
@@ -111,9 +136,7 @@ impl Fleet {
             // It is to be told why itself.
             Err(_) => !same,
         };
-        let (counts, by) = (UnusableCounts::default(), Blocked::Anyone);
-        let refusal = Refusal::NoUsableExit { retry_at: now, counts, by };
-        (!passes).then_some(refusal)
+        (!passes).then(|| self.others_first(now, false))
     }
 
     /// Lines up who was refused, if the cure may come in time.
@@ -150,6 +173,8 @@ impl Fleet {
         match *refusal {
             _ if patience <= now => None,
             Refusal::Full { .. } => Some(Await::Room),
+            Refusal::Behind { at_origin: true, .. } => Some(Await::Origin(self.pool.origin(now, name)?)),
+            Refusal::Behind { at_origin: false, .. } => Some(Await::Exit(self.pool.origin(now, name)?)),
             Refusal::NoUsableExit { retry_at, by, .. } if by != Blocked::ForGood && retry_at <= patience => {
                 Some(Await::Exit(self.pool.origin(now, name)?))
             }

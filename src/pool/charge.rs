@@ -121,9 +121,7 @@ impl Pool {
         if !LATE {
             *record.counts.of(&evidence.outcome) += 1;
             if record.flow.is_due(now) {
-                let more =
-                    record.flow.take_in(now, record.counts.ok, evidence.outcome.is_ok(), self.half_life);
-                self.flow.add(now, more, self.half_life);
+                record.flow.take_in(now, record.counts.ok, evidence.outcome.is_ok(), self.half_life);
             }
         }
         if !LATE && (record.spread.is_some() || matches!(evidence.outcome, Outcome::Blocked { .. })) {

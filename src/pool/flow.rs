@@ -27,22 +27,15 @@ impl Flow {
     }
 
     /// Of `counted` successes in all, takes in those that are new: the last of them came now if `fresh`, the others just
-    /// after the last time, for else they had been taken in when they came. Says what that adds.
+    /// after the last time, for else they had been taken in when they came.
     #[cold]
-    pub(super) fn take_in(&mut self, now: Time, counted: u64, fresh: bool, half_life: f64) -> f64 {
+    pub(super) fn take_in(&mut self, now: Time, counted: u64, fresh: bool, half_life: f64) {
         let last = if fresh { 1.0 } else { 0.0 };
         // Fewer than before, if some turned out otherwise.
         let new = counted as f64 - self.taken as f64;
-        let more = (new - last) * decay(now.since(self.at), half_life) + last;
-        self.taken = counted;
-        self.add(now, more, half_life);
-        more
-    }
-
-    /// Adds some of now.
-    pub(super) fn add(&mut self, now: Time, more: f64, half_life: f64) {
-        self.recent = (self.recent * decay(now.since(self.at), half_life) + more).max(0.0);
-        self.at = self.at.max(now);
+        let left = decay(now.since(self.at), half_life);
+        self.recent = ((self.recent + new - last) * left + last).max(0.0);
+        (self.taken, self.at) = (counted, self.at.max(now));
     }
 
     /// Successes per second.
@@ -58,22 +51,27 @@ pub(crate) fn decay(age: Duration, half_life: f64) -> f64 {
 
 /// How an origin lives.
 pub(crate) struct Pulse {
-    /// Successes per second there, lately, and everywhere.
+    /// Successes per second there, lately.
     pub(crate) successes: f64,
-    pub(crate) successes_of_all: f64,
+    /// All that there have been.
+    pub(crate) served: u64,
     pub(crate) in_flight: u32,
 }
 
 impl Pool {
     pub(crate) fn pulse(&mut self, now: Time, origin: OriginIx) -> Pulse {
         let half_life = self.half_life;
-        let (mut successes, mut in_flight) = (0.0, 0);
-        if let Some(record) = self.origins.get_mut(origin) {
-            let more = record.flow.take_in(now, record.counts.ok, false, half_life);
-            self.flow.add(now, more, half_life);
-            (successes, in_flight) = (record.flow.rate(now, half_life), record.room.in_flight);
-        }
-        Pulse { successes, successes_of_all: self.flow.rate(now, half_life), in_flight }
+        let Some(record) = self.origins.get_mut(origin) else {
+            return Pulse { successes: 0.0, served: 0, in_flight: 0 };
+        };
+        let served = record.counts.ok;
+        record.flow.take_in(now, served, false, half_life);
+        Pulse { successes: record.flow.rate(now, half_life), served, in_flight: record.room.in_flight }
+    }
+
+    /// Whether there is one origin alone.
+    pub(crate) fn knows_one_origin(&self) -> bool {
+        self.origins.len() <= 1
     }
 }
 
@@ -121,7 +119,9 @@ mod tests {
     fn what_turned_out_otherwise_is_taken_back() {
         let mut flow = Flow::STILL;
         flow.take_in(at(1_000), 10, true, HALF_LIFE);
-        assert!(flow.take_in(at(1_001), 8, false, HALF_LIFE) < -1.9);
+        let before = flow.rate(at(1_001), HALF_LIFE);
+        flow.take_in(at(1_001), 8, false, HALF_LIFE);
+        assert!(before - flow.rate(at(1_001), HALF_LIFE) > 1.9 * LN_2 / HALF_LIFE);
         flow.take_in(at(1_001), 0, false, HALF_LIFE);
         assert!(flow.rate(at(1_001), HALF_LIFE) < 0.3);
     }

@@ -70,7 +70,6 @@ use bindings::Bindings;
 pub(crate) use bindings::hash_of;
 use bits::Bits;
 use exits::ExitRecord;
-use flow::Flow;
 use gap::Gap;
 use gate::State;
 use origins::Origins;
@@ -107,8 +106,6 @@ pub(crate) struct Pool {
     /// How long a burned pair rests.
     rest: Rest,
     knobs: Knobs,
-    /// Successes lately, of all origins.
-    flow: Flow,
     /// How long until one counts half, in seconds.
     half_life: f64,
     exits: ExitTable,
@@ -185,7 +182,6 @@ impl Pool {
             epoch,
             rest,
             knobs,
-            flow: Flow::STILL,
             half_life: knobs.lane.unwrap_or_default().half_life.as_secs_f64().max(1e-3),
             exits: ExitTable::new(seed, member, bounds.minted),
             sites: Arc::default(),

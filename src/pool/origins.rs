@@ -187,6 +187,10 @@ impl Origins {
     }
 
     /// Outcomes of all origins there ever were.
+    pub(super) fn len(&self) -> usize {
+        self.slab.len()
+    }
+
     pub(super) fn total(&self) -> OutcomeCounts {
         self.slab.iter().fold(self.gone.counts, |mut total, record| {
             total += record.counts;

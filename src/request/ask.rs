@@ -168,8 +168,8 @@ impl LeaseRequest {
     }
 
     /// Most time that one attempt waits in line for an exit to come back, when none may go now; within the deadline. If none
-    /// can be back by then it is refused at once. Default 30 s. Zero: it never waits, nor stands behind those who do.
-    /// [`Scheduler::lease`] does not wait.
+    /// can be back by then it is refused at once. Default 30 s. Zero: it never waits, as [`Scheduler::lease`] does not, and passes
+    /// nobody who does: where others wait for the same it is refused with [`LeaseError::Behind`](crate::LeaseError::Behind).
     ///
     /// [`Scheduler::lease`]: crate::Scheduler::lease
     #[must_use]

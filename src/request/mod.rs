@@ -31,4 +31,4 @@ pub use hold::{Affinity, Freshness, Granularity, OnLoss, Scope};
 pub use key::Key;
 pub use origin::Origin;
 pub(crate) use time::Time;
-pub(crate) use trail::Trail;
+pub(crate) use trail::{Kept, Taken, Trail};

@@ -3,6 +3,8 @@
 use super::Time;
 use crate::exit::ExitId;
 use crate::outcome::{Evidence, FailureDomain, Outcome, Seen};
+use std::fmt;
+use std::sync::Arc;
 
 /// Most exits that one request keeps away from.
 const MAX_AVOID: usize = 16;
@@ -25,9 +27,47 @@ pub(crate) struct Trail {
     pub(crate) clean_block: Option<u64>,
     /// When everything must be over; fixed by the first lease.
     pub(crate) deadline: Option<Time>,
+    /// The turn that its next attempt has among all retries.
+    pub(crate) turn: Option<Kept>,
+}
+
+/// Something that goes back to its owner when the last clone is dropped, unless it was [taken](Taken::take).
+#[derive(Clone)]
+pub(crate) struct Kept(Arc<dyn Taken>);
+
+pub(crate) trait Taken: Send + Sync {
+    /// It is used now, and goes back no more.
+    fn take(&self);
+}
+
+impl Kept {
+    pub(crate) fn new(kept: impl Taken + 'static) -> Self {
+        Self(Arc::new(kept))
+    }
+}
+
+impl PartialEq for Kept {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Kept {}
+
+impl fmt::Debug for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Kept")
+    }
 }
 
 impl Trail {
+    /// The attempt that the turn is for begins.
+    pub(crate) fn take_turn(&self) {
+        if let Some(turn) = &self.turn {
+            turn.0.take();
+        }
+    }
+
     /// Counts an attempt that is over. Only what another exit can cure makes the request keep away from this one.
     pub(crate) fn record(&mut self, exit: ExitId, evidence: &Evidence, charged: bool) {
         self.sends = self.sends.saturating_add(1);

@@ -109,6 +109,7 @@ fn complete<E: CarriesRefusal>(error: &mut E, attempt: &Attempt) {
     if let Some(refusal) = error.refusal().filter(|refusal| refusal.next() != Next::Bug) {
         let wait = refusal.retry_in().unwrap_or_default();
         let (why, at) = match refusal.next() {
+            Next::At(at) if matches!(refusal, LeaseError::OriginHeld { .. }) => (Why::OriginHeld, at),
             Next::At(at) => (Why::NoUsableExit, at),
             Next::WhenResumed => (Why::FleetStopped, attempt.now()),
             // What is lost is for the caller to accept: no later time would help.

@@ -234,13 +234,15 @@ impl Attempt {
         let deadline = *ask.trail.deadline.get_or_insert(receipt.sent + ask.deadline);
         let repeatable = ask.repeatable.unwrap_or(self.0.idempotent);
         let scheduler = &self.0.scheduler;
-        let (verdict, soonest) =
+        let (verdict, turn, soonest) =
             scheduler.retry(&RetryAsk { receipt, evidence, ask, repeatable, replayable, deadline });
         let at = self.in_time(soonest);
         match verdict {
             Verdict::Retry { delay, .. } => {
                 *wait = delay;
                 *waited += delay;
+                // Given back with the slot, if the request ends before it is sent again.
+                ask.trail.turn = turn;
             }
             Verdict::Stop(why) => *stopped = Some((why, at.0)),
         }

@@ -62,6 +62,13 @@ impl Builder {
 
     /// Tells this process which of `of` it is, counted from 0: it then draws and counts apart from the others. What holds an
     /// exit rides the same session in all of them, if they have the same seed.
+    ///
+    /// Of what there is in any case it takes a share: of the two retries a second that a site and the fleet have whatever
+    /// succeeds, and of the least concurrency that a site or a gateway in trouble is left. What it learns it learns from its own
+    /// attempts, each process for itself: gaps, limits and rests come out right, since all feel the same site, and come later. What
+    /// you say of a pool counts for each process: with four of them let
+    /// [`Pool::interval`](crate::exit::Pool::interval) be four times as long, and
+    /// [`Pool::in_flight`](crate::exit::Pool::in_flight) a fourth.
     #[must_use]
     pub fn member(mut self, index: u32, of: u32) -> Self {
         self.member = Some((index, of));
@@ -168,7 +175,7 @@ impl Builder {
             seed: seed.unwrap_or_else(random_seed),
             epoch: 0,
             bounds,
-            knobs: Knobs::default(),
+            knobs: Knobs::default().for_one_of(of),
             classes,
         };
         Ok(Scheduler::start(config, observers))

@@ -98,7 +98,8 @@ impl Lease {
 
     /// Gives the lease back and asks what to do next: the wait, and the request to [acquire](super::Scheduler::acquire) with
     /// after it, which carries what this attempt has shown. The deadline runs from the first lease; the request counts as
-    /// [repeatable](LeaseRequest::repeatable) only if it says so.
+    /// [repeatable](LeaseRequest::repeatable) only if it says so. The request keeps its turn among all retries: dropped before
+    /// it is leased again, with all its clones, it gives the turn to the next.
     ///
     /// # Errors
     /// Why the request is not to be sent again; [`Why::Unreported`] if nothing was reported; [`Why::Parked`], with the time
@@ -111,7 +112,7 @@ impl Lease {
         receipt.record(&mut ask.trail, &evidence);
         let deadline = *ask.trail.deadline.get_or_insert(receipt.sent + ask.deadline);
         let repeatable = ask.repeatable.unwrap_or(false);
-        let (verdict, _) = held.scheduler.retry(&RetryAsk {
+        let (verdict, turn, _) = held.scheduler.retry(&RetryAsk {
             receipt,
             evidence,
             ask: &ask,
@@ -121,7 +122,10 @@ impl Lease {
         });
         match verdict {
             Verdict::Stop(why) => Err(why),
-            Verdict::Retry { delay, .. } => Ok((delay, ask)),
+            Verdict::Retry { delay, .. } => {
+                ask.trail.turn = turn;
+                Ok((delay, ask))
+            }
         }
     }
 

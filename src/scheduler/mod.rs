@@ -48,6 +48,7 @@ mod state;
 pub(crate) mod sync;
 #[cfg(test)]
 mod tests;
+mod turn;
 mod wakers;
 
 pub use builder::Builder;

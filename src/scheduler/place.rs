@@ -47,6 +47,8 @@ impl Scheduler {
     /// As [`lease`](Self::lease).
     pub(crate) fn lease_or_wait(&self, ask: &mut LeaseRequest) -> Result<Result<Lease, Place>, LeaseError> {
         let origin = Self::check(ask)?.clone();
+        ask.trail.take_turn();
+        ask.trail.turn = None;
         self.act(|fleet, now| {
             let limit = ask.deadline;
             let deadline = *ask.trail.deadline.get_or_insert_with(|| now + limit);

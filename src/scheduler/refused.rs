@@ -29,6 +29,11 @@ impl Scheduler {
                 retry_in: retry_at.since(now),
                 why: by,
             },
+            Refusal::Behind { retry_at, .. } => LeaseError::Behind {
+                origin: origin.to_kept(),
+                retry_at: at(retry_at),
+                retry_in: retry_at.since(now),
+            },
             Refusal::FleetStopped => LeaseError::FleetStopped,
             Refusal::Closed => LeaseError::Closed,
             Refusal::Misuse(what) => LeaseError::Misuse(what),

@@ -9,7 +9,7 @@ use super::{Acquire, Builder, Lease, Operator, Snapshot, Until};
 use crate::error::LeaseError;
 use crate::fleet::{Fleet, FleetConfig, Forecast, Receipt, Release, RetryAsk, State, Taken};
 use crate::outcome::{Evidence, WireBytes};
-use crate::request::{LeaseRequest, Origin, Time};
+use crate::request::{Kept, LeaseRequest, Origin, Time};
 use crate::site::{Site, Sites};
 use crate::verdict::{Verdict, Why};
 use std::fmt;
@@ -77,12 +77,13 @@ impl Scheduler {
     /// ```
     pub fn lease(&self, ask: &LeaseRequest) -> Result<Lease, LeaseError> {
         let origin = Self::check(ask)?;
+        ask.trail.take_turn();
         let mut guarded = self.listening();
         let now = self.now();
         if ask.trail.deadline.is_some_and(|deadline| deadline <= now) {
             return Err(LeaseError::DeadlinePassed);
         }
-        match guarded.fleet.lease(now, ask, origin) {
+        match guarded.fleet.lease_in_turn(now, ask, origin) {
             Ok(grant) => {
                 let after = after(guarded, now);
                 if after.is_nothing() {
@@ -94,7 +95,6 @@ impl Scheduler {
                 Ok(lease)
             }
             Err(refusal) => {
-                let refusal = guarded.fleet.refuse(now, ask, origin, refusal);
                 self.unlock(guarded, now);
                 Err(self.refused(refusal, origin))
             }
@@ -267,17 +267,18 @@ impl Scheduler {
         }
     }
 
-    /// The verdict, and if it stops, when the request may be served.
-    pub(super) fn retry(&self, ask: &RetryAsk<'_>) -> (Verdict, Time) {
-        self.act(|fleet, now| {
-            let verdict = fleet.retry(now, ask);
+    /// The verdict, the turn that is kept for it, and if it stops, when the request may be served.
+    pub(super) fn retry(&self, ask: &RetryAsk<'_>) -> (Verdict, Option<Kept>, Time) {
+        let (verdict, booking, soonest) = self.act(|fleet, now| {
+            let (verdict, booking) = fleet.retry_at_turn(now, ask);
             let soonest = match verdict {
                 Verdict::Retry { .. } => now,
                 Verdict::Stop(Why::Parked { retry_in }) => now + retry_in,
                 Verdict::Stop(_) => fleet.soonest(now, ask),
             };
-            (verdict, soonest)
-        })
+            (verdict, booking, soonest)
+        });
+        (verdict, booking.map(|booking| self.keep(booking)), soonest)
     }
 
     /// When the request must be over; never, if nobody has fixed that yet.

@@ -61,7 +61,7 @@ pub enum Why {
     /// The deadline comes first.
     Deadline,
     /// Too many retries are before it: its turn would be more than 30 s away, or after its deadline. It was given back
-    /// unsent, and nothing is kept for it.
+    /// unsent, and nothing is kept for it: put it aside, do other work, and send it anew then, as `examples/parked.rs` does.
     Parked {
         /// How long until it may go, from when that was decided on: others that were parked have been told other times.
         retry_in: Duration,
@@ -80,25 +80,40 @@ impl Why {
 
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::Parked { retry_in } = self {
+            let seconds = retry_in.as_secs_f64();
+            return write!(
+                f,
+                "too many retries are before it; put it aside and send it anew in {seconds:.1} s"
+            );
+        }
         f.write_str(match self {
             Self::Done => "nothing is left to do",
             Self::Unreported => {
                 "nothing was reported; report what the attempt showed, then ask what to do next"
             }
             Self::Fatal => "the request itself is wrong",
-            Self::Exhausted => "it was sent as often as allowed",
-            Self::NotRepeatable => "the origin may have acted on it, and it is not known to be repeatable",
-            Self::BodyGone => "its body cannot be sent again",
+            Self::Exhausted => "it was sent as often as RetryRules::max_attempts allows",
+            Self::NotRepeatable => {
+                "the origin may have acted on it; if it may do so twice, say LeaseRequest::repeatable"
+            }
+            Self::BodyGone => {
+                "its body cannot be sent again; give it one in memory, or raise ExitAwareRetryLayer::replay_cap"
+            }
             Self::NoCure => "no other exit can cure it",
             Self::RequestBlocked => {
                 "the site refuses this request through every exit, and serves others through them; look at the request"
             }
-            Self::NoUsableExit => "no other exit may serve this origin in time",
-            Self::OriginHeld => "the site as a whole is left alone for longer than the request may wait",
-            Self::ExitLost => "the identity's exit is lost, and its request does not move unasked",
-            Self::FleetStopped => "every login is stopped until one is mended and resumed",
-            Self::Drained => "the fleet was drained meanwhile",
-            Self::Deadline => "the deadline comes first",
+            Self::NoUsableExit => "no other exit may serve this origin within its LeaseRequest::patience and deadline",
+            Self::OriginHeld => {
+                "the site as a whole is left alone for longer than LeaseRequest::patience and the deadline let it wait"
+            }
+            Self::ExitLost => {
+                "the identity's exit is lost, and its request does not move unasked; lease anew to learn which comes next"
+            }
+            Self::FleetStopped => "every login is stopped; mend one, then resume the fleet with Scheduler::operator",
+            Self::Drained => "the fleet was drained meanwhile; resume it with Scheduler::operator",
+            Self::Deadline => "its deadline comes first; raise LeaseRequest::deadline, or send it anew",
             Self::Parked { .. } => "too many retries are before it",
         })
     }

@@ -176,7 +176,9 @@ async fn a18_b15_c40_the_last_error_comes_back_with_the_trail() {
     assert_eq!(error.attempts().iter().map(|attempt| attempt.exit).collect::<Vec<_>>(), exits);
     assert_eq!(error.exit(), exits.last().copied());
     assert!(
-        error.to_string().ends_with("(after 4 attempts); not sent again: it was sent as often as allowed"),
+        error.to_string().ends_with(
+            "(after 4 attempts); not sent again: it was sent as often as RetryRules::max_attempts allows"
+        ),
         "{error}"
     );
     assert_eq!(error.next(), Next::At(now().into_std()), "other exits may go now");

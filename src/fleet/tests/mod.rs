@@ -24,6 +24,7 @@ mod holding;
 mod lane;
 mod line;
 mod model;
+mod patience;
 mod pool_of_one;
 mod pools;
 mod reload;

@@ -1,5 +1,8 @@
 //! Retries take turns.
 
+mod back;
+mod fair;
+mod members;
 mod turns;
 
 use super::retries::verdict;

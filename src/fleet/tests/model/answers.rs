@@ -102,6 +102,9 @@ impl Player {
                 assert!(matches!(want, Want::Identity(_)) && from == self.ids[own]);
                 assert!(state.is_lost(own, origin), "{from} is not lost");
             }
+            Refusal::Behind { retry_at, .. } => {
+                assert!(!self.line.is_empty() && retry_at > self.world.now, "it is behind nobody");
+            }
             // Knobs are off there: the model knows no origin that is held.
             Refusal::OriginHeld { .. }
             | Refusal::Misuse(_)
