@@ -5,7 +5,7 @@ use super::flow::Flow;
 use super::gap::Gap;
 use super::gate::State;
 use super::heat::Heat;
-use super::hold::Trouble;
+use super::hold::{Trouble, Usual};
 use super::ix::{ExitIx, GatewayIx, OriginIx, SpreadIx};
 use super::plan::Plan;
 use super::proof::Proof;
@@ -63,6 +63,8 @@ pub(crate) struct OriginRecord {
     /// When each resting pair's rest is over.
     pub(super) resting: BTreeSet<(Time, ExitIx)>,
     pub(super) room: Room,
+    /// How often it fails by itself.
+    pub(super) usual: Usual,
     /// Its failures since it said anything else, if there were some.
     pub(super) trouble: Option<Box<Trouble>>,
     /// Requests that wait in line to go here.
@@ -155,6 +157,7 @@ impl Origins {
             burned: 0,
             resting: BTreeSet::new(),
             room: Room::EMPTY,
+            usual: Usual::default(),
             trouble: None,
             waiting: 0,
             worked: Time::ZERO,
