@@ -69,7 +69,7 @@ pub(crate) struct Hold {
 }
 
 impl Default for Hold {
-    /// Three exits in 2 s, for 5 s doubling to 15 s, and to 60 s within a quarter of an hour: sixteen wasted 503s in an outage of
+    /// Three exits in 2 s, for 5 s doubling to 13 s, and to 60 s within a quarter of an hour: 18 wasted 503s in an outage of
     /// three minutes. Once in four hours by chance, of 256 answers: three failures in a row where twelve requests a second are
     /// served without one, six where 200 are and one in twenty fails. A site takes 5 s to answer seldom, and then two try it.
     fn default() -> Self {
@@ -81,7 +81,7 @@ impl Default for Hold {
             lately: 256.0,
             half: 0.5,
             first: seconds(5),
-            soon: seconds(15),
+            soon: seconds(13),
             part: 16,
             longest: seconds(60),
             canary: seconds(5),

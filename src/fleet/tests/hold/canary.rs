@@ -3,11 +3,11 @@
 use super::*;
 
 #[test]
-fn a_canary_that_is_refused_alike_lengthens_the_hold_to_fifteen_seconds_soon_and_to_a_minute_late() {
+fn a_canary_that_is_refused_alike_lengthens_the_hold_to_13_seconds_soon_and_to_a_minute_late() {
     let (mut world, mut ends) = held_world();
     let began = world.now;
     let mut least = secs(10);
-    for try_ in 2..40 {
+    for try_ in 2..42 {
         world.now = ends;
         let canary = world.lease(&once());
         assert!(canary.trial && world.at("a.test", &once()).is_err(), "one tries");
@@ -15,7 +15,7 @@ fn a_canary_that_is_refused_alike_lengthens_the_hold_to_fifteen_seconds_soon_and
         ends = until(&mut world).expect("it is held again");
         let rest = ends.since(world.now);
         assert!(rest >= least && rest <= least.mul_f64(1.25), "{try_}: {rest:?}, and not {least:?}");
-        least = secs(15).max(ends.since(began) / 16).min(secs(60));
+        least = secs(13).max(ends.since(began) / 16).min(secs(60));
     }
     assert_eq!(least, secs(60));
     world.now = ends;
@@ -28,7 +28,7 @@ fn a_canary_that_is_refused_alike_lengthens_the_hold_to_fifteen_seconds_soon_and
         Event::OriginHeld { exits, status, .. } => Some((exits, status.unwrap())),
         _ => None,
     });
-    let again = [(1, 502); 38];
+    let again = [(1, 502); 40];
     let all: Vec<_> = [(3, 503)].into_iter().chain(again).chain([(3, 503)]).collect();
     assert_eq!(held.collect::<Vec<_>>(), all);
 }
