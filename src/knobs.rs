@@ -65,20 +65,47 @@ impl Default for Knobs {
 /// An origin that fails everybody is left alone as a whole, and then tried by one.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Hold {
-    /// As many different exits must meet the same failure, and nobody anything else between.
+    /// As many different exits must meet the same failure, and nobody anything else between. At least as many failures in a row.
     pub(crate) exits: u8,
     /// Within this time.
     pub(crate) within: Duration,
+    /// As many failures in a row as come by chance no more often than that, where single requests fail as often as lately.
+    pub(crate) chance: Duration,
+    /// So many answers are lately.
+    pub(crate) lately: f32,
+    /// Where at least this share fails, it need not be more in a row than if this share did.
+    pub(crate) half: f64,
     /// The first hold; it doubles with each canary that fails.
     pub(crate) first: Duration,
+    /// No longer than that, or one part in so many of the time since it was held first, if that is longer.
+    pub(crate) soon: Duration,
+    pub(crate) part: u32,
     pub(crate) longest: Duration,
+    /// Whoever tries it has its place alone for so long. Then another may try as well.
+    pub(crate) canary: Duration,
+    /// A wait that fewer exits ask for is this at most.
+    pub(crate) alone: Duration,
 }
 
 impl Default for Hold {
-    /// Three exits in 2 s, for 5 s doubling to 60 s: eight wasted 503s in an outage of three minutes.
+    /// Three exits in 2 s, for 5 s doubling to 13 s, and to 60 s within a quarter of an hour: 18 wasted 503s in an outage of
+    /// three minutes. Once in four hours by chance, of 256 answers: three failures in a row where twelve requests a second are
+    /// served without one, six where 200 are and one in twenty fails. A site takes 5 s to answer seldom, and then two try it.
     fn default() -> Self {
         let seconds = Duration::from_secs;
-        Self { exits: 3, within: seconds(2), first: seconds(5), longest: seconds(60) }
+        Self {
+            exits: 3,
+            within: seconds(2),
+            chance: seconds(14_400),
+            lately: 256.0,
+            half: 0.5,
+            first: seconds(5),
+            soon: seconds(13),
+            part: 16,
+            longest: seconds(60),
+            canary: seconds(5),
+            alone: seconds(60),
+        }
     }
 }
 

@@ -39,6 +39,11 @@ impl Share {
         self.bounds(Z).0
     }
 
+    /// It is surely no greater; 1 of no attempt.
+    pub(crate) fn most(self) -> f64 {
+        self.bounds(Z).1
+    }
+
     /// Surely it lies between them; 0 and 1 of no attempt.
     fn bounds(self, z: f64) -> (f64, f64) {
         if self.of == 0 {
@@ -99,6 +104,8 @@ mod tests {
         for (failed, of, bound) in [(1, 1, 0.271), (1, 2, 0.121), (1, 10, 0.023), (50, 1_000, 0.040)] {
             let least = Share { failed, of }.least();
             assert!((least - bound).abs() < 0.001, "{failed} of {of}: {least}");
+            let most = Share { failed: of - failed, of }.most();
+            assert!((most - (1.0 - bound)).abs() < 0.001, "{failed} of {of} succeed: {most}");
         }
     }
 

@@ -60,7 +60,8 @@ pub struct Snapshot {
     pub busiest: Vec<ExitTraffic>,
     /// Events that no observer was told of, because too many came before the last were.
     pub events_lost: u64,
-    /// Refusals by origins that could not be remembered, because the table of pairs was full of pairs that rest.
+    /// Refusals by origins that could not be remembered, because the table of pairs was full of pairs that rest; and those that
+    /// were forgotten before the rest was over, because the table of origins was full of such.
     pub uncooled: u64,
 }
 

@@ -54,8 +54,9 @@ impl Bounds {
         self
     }
 
-    /// Most sites that are known. A new one takes the place of the least recently used of some that are idle; without any,
-    /// its requests are refused with [`LeaseError::Busy`](crate::LeaseError::Busy). Default 65,536; at least 1.
+    /// Most sites that are known. A new one takes the place of the least recently used of some that are idle for a minute; without any, of
+    /// those where nobody is, though they are left alone or exits rest there: then that is forgotten, and counted
+    /// ([`Snapshot::uncooled`](crate::scheduler::Snapshot)). Without any, its requests are refused with [`LeaseError::Busy`](crate::LeaseError::Busy). Default 65,536; at least 1.
     #[must_use]
     pub const fn origins(mut self, most: u32) -> Self {
         self.origins = most as usize;

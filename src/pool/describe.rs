@@ -79,7 +79,7 @@ impl Pool {
             stopped: self.with_parent_that(Parent::is_stopped),
             sessions: count(self.exits.minted.len()),
             in_use: self.in_use,
-            uncooled: self.uncooled,
+            uncooled: self.uncooled + self.origins.gone().rests,
             outcomes: self.origins.total(),
             gone: self.origins.gone(),
             wire: self.wire,

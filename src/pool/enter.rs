@@ -63,7 +63,7 @@ impl Pool {
                 gap = record.gap.seconds();
             }
             if !record.room.gate.is_open() {
-                entry.trial |= self.enter_origin(origin, lease, place_until);
+                entry.trial |= self.enter_origin(now, origin, lease, place_until);
             }
         }
         if spacing > 0 || gap > 0.0 {

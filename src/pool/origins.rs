@@ -5,7 +5,7 @@ use super::flow::Flow;
 use super::gap::Gap;
 use super::gate::State;
 use super::heat::Heat;
-use super::hold::Trouble;
+use super::hold::{Trouble, Usual};
 use super::ix::{ExitIx, GatewayIx, OriginIx, SpreadIx};
 use super::plan::Plan;
 use super::proof::Proof;
@@ -16,6 +16,7 @@ use crate::outcome::{OutcomeCounts, WireBytes};
 use crate::request::{Origin, Time};
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 impl OriginRecord {
     /// The block rate that an exit starts from here.
@@ -63,6 +64,8 @@ pub(crate) struct OriginRecord {
     /// When each resting pair's rest is over.
     pub(super) resting: BTreeSet<(Time, ExitIx)>,
     pub(super) room: Room,
+    /// How often it fails by itself.
+    pub(super) usual: Usual,
     /// Its failures since it said anything else, if there were some.
     pub(super) trouble: Option<Box<Trouble>>,
     /// Requests that wait in line to go here.
@@ -83,6 +86,14 @@ impl OriginRecord {
         self.room.leave()
     }
 
+    /// In which order it is forgotten, unless somebody is there or wants to go: who is idle, then all others, the least recently
+    /// used first. Sites that rest must not fill the table, whatever they ask for; nor push out those that are in use.
+    fn rank(&self, now: Time) -> Option<(bool, Time)> {
+        let busy = self.room.in_flight > 0 || self.room.promised > 0 || self.waiting > 0;
+        let rests = !self.room.gate.state().admits() || self.benched.len() > 0;
+        (!busy).then(|| (rests || now.since(self.last_used) < LATELY, self.last_used))
+    }
+
     /// An attempt that was sent then ended well.
     #[inline]
     pub(super) fn works(&mut self, sent: Time) {
@@ -94,6 +105,8 @@ impl OriginRecord {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Gone {
     pub(crate) origins: u64,
+    /// Exits that rested there then.
+    pub(crate) rests: u64,
     pub(crate) leases: u64,
     pub(crate) counts: OutcomeCounts,
     pub(crate) wire: WireBytes,
@@ -107,13 +120,15 @@ pub(crate) struct Origins {
 
 /// How many records an eviction looks at.
 const LOOK: usize = 64;
+/// Who was used so lately goes as late as who rests.
+const LATELY: Duration = Duration::from_secs(60);
 
 impl Origins {
     pub(super) fn new(cap: usize) -> Self {
         Self { by_name: HashMap::new(), gone: Gone::default(), slab: Slab::new(cap) }
     }
 
-    /// The origin of that name; `None` if the table is full of origins that are in use.
+    /// The origin of that name; `None` if somebody is at each of those that could make room.
     #[inline]
     pub(super) fn intern(&mut self, now: Time, name: &Origin) -> Option<OriginIx> {
         if let Some(known) = self.by_name.get(name) {
@@ -125,14 +140,10 @@ impl Origins {
     #[cold]
     fn insert(&mut self, now: Time, name: &Origin) -> Option<OriginIx> {
         if self.slab.is_full() {
-            let idle = |record: &OriginRecord| {
-                let used = record.room.in_flight > 0 || !record.room.gate.state().admits();
-                let busy = used || record.waiting > 0 || record.benched.len() > 0;
-                (!busy).then_some(record.last_used)
-            };
-            let (_, gone) = self.slab.evict(LOOK, idle)?;
+            let (_, gone) = self.slab.evict(LOOK, |record| record.rank(now))?;
             self.by_name.remove(&gone.name);
             self.gone.origins += 1;
+            self.gone.rests += u64::from(gone.benched.len());
             self.gone.leases += gone.leases;
             self.gone.counts += gone.counts;
             self.gone.wire += gone.wire;
@@ -155,6 +166,7 @@ impl Origins {
             burned: 0,
             resting: BTreeSet::new(),
             room: Room::EMPTY,
+            usual: Usual::default(),
             trouble: None,
             waiting: 0,
             worked: Time::ZERO,

@@ -110,9 +110,10 @@ impl Pool {
         Some(out)
     }
 
-    /// Whether the lease is the canary.
+    /// Whether the lease is the canary. One that hangs keeps its place alone for a moment: its answer counts whenever it comes.
     #[cold]
-    pub(super) fn enter_origin(&mut self, origin: OriginIx, by: LeaseId, until: Time) -> bool {
+    pub(super) fn enter_origin(&mut self, now: Time, origin: OriginIx, by: LeaseId, until: Time) -> bool {
+        let until = self.knobs.hold.map_or(until, |rules| until.min(now + rules.canary));
         self.with_origin(origin, |record| record.room.gate.enter(by, until)) == Some(true)
     }
 

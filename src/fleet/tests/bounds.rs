@@ -37,12 +37,41 @@ fn an_origin_in_use_is_never_forgotten() {
     let refused = world.at("3.test", &LeaseRequest::per_request()).unwrap_err();
     assert!(matches!(refused, Refusal::Busy { .. }));
     world.finish(&one, BLOCKED);
-    assert!(world.at("3.test", &LeaseRequest::per_request()).is_err(), "nor is one where an exit rests");
-    world.finish(&two, Outcome::Ok);
+    world.pass(secs(1)).finish(&two, Outcome::Ok);
+    let again = world.pass(secs(60)).at("1.test", &LeaseRequest::per_request()).unwrap();
+    world.finish(&again, BLOCKED);
     world.at("3.test", &LeaseRequest::per_request()).unwrap();
     world.report(&two, BLOCKED);
     let names: Vec<_> = world.snapshot().origins.iter().map(|origin| origin.origin.to_string()).collect();
     assert_eq!(names, ["1.test", "3.test"], "a late report brings nothing back");
+}
+
+#[test]
+fn sites_that_are_left_alone_make_room_for_others_and_those_in_use_stay() {
+    let mut world = world(1, Bounds { origins: 1_000, ..Bounds::default() });
+    let down = Evidence::of(Outcome::RateLimited { retry_after: Some(RetryAfter::new(secs(3_600))) });
+    let per = LeaseRequest::per_request();
+    for site in 0..10_000 {
+        // One that serves, now and then.
+        if site % 50 == 0 {
+            let well = world.at("well.test", &per).unwrap();
+            world.finish(&well, Outcome::Ok);
+        }
+        let name = format!("{site}.test");
+        let grants: Vec<_> = (0..3).map(|_| world.at(&name, &per).expect("there is room")).collect();
+        grants.iter().for_each(|grant| world.finish(grant, down.for_all(true)));
+        assert!(matches!(world.at(&name, &per), Err(Refusal::OriginHeld { .. })));
+        world.pass(Duration::from_millis(10));
+    }
+    world.fleet.pool.check();
+    let snapshot = world.snapshot();
+    assert_eq!(snapshot.origins.len(), 1_000);
+    let well = snapshot.origins.iter().find(|origin| origin.origin.to_string() == "well.test");
+    assert_eq!(well.map(|well| well.leases), Some(200), "it was never forgotten");
+    assert!(snapshot.uncooled > 0, "rests that were forgotten are counted: {}", snapshot.uncooled);
+    // Who was forgotten is known anew, and an old one that rests is not.
+    assert!(world.at("0.test", &per).is_ok());
+    assert!(world.at("9999.test", &per).is_err());
 }
 
 #[test]

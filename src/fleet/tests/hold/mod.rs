@@ -1,6 +1,9 @@
 //! An origin that fails everybody is left alone, tried by one, and gone back to without a rush.
 
 mod back;
+mod canary;
+mod chance;
+mod hints;
 
 use super::*;
 use crate::error::HeldBy;
@@ -130,72 +133,6 @@ fn what_is_nobodys_fault_or_no_failure_of_the_origin_holds_nothing() {
 }
 
 #[test]
-fn a_canary_that_is_refused_alike_doubles_the_hold_up_to_a_minute() {
-    let (mut world, mut ends) = held_world();
-    for (first, shares) in [(10, "2nd"), (20, "3rd"), (40, "4th"), (60, "5th"), (60, "6th")] {
-        world.now = ends;
-        let canary = world.lease(&once());
-        assert!(canary.trial && world.at("a.test", &once()).is_err(), "one tries");
-        world.finish(&canary, BAD_GATEWAY);
-        ends = until(&mut world).expect(shares);
-        let rest = ends.since(world.now);
-        assert!(rest >= secs(first) && rest <= secs(first).mul_f64(1.25), "{shares}: {rest:?}");
-    }
-    world.now = ends;
-    let canary = world.lease(&once());
-    world.finish(&canary, Outcome::Ok);
-    tell(&mut world, &failures(&[0, 1, 2], Duration::ZERO));
-    let rest = until(&mut world).unwrap().since(world.now);
-    assert!(rest <= Duration::from_millis(6_250), "it begins anew: {rest:?}");
-    let held = told(&mut world).into_iter().filter_map(|event| match event {
-        Event::OriginHeld { exits, status, .. } => Some((exits, status.unwrap())),
-        _ => None,
-    });
-    let again = [(1, 502); 5];
-    let all: Vec<_> = [(3, 503)].into_iter().chain(again).chain([(3, 503)]).collect();
-    assert_eq!(held.collect::<Vec<_>>(), all);
-}
-
-#[test]
-fn any_answer_of_the_canary_opens_it_and_silence_lets_another_try() {
-    for (said, opens) in [
-        (Evidence::of(Outcome::Ok), true),
-        (BLOCKED.into(), true),
-        (limited(None).into(), true),
-        (limited(Some(9)).into(), true),
-        (REFUSED.into(), false),
-        (Outcome::AuthError { reason: AuthReason::Rejected }.into(), false),
-        (Outcome::Interrupted { phase: Phase::Head }.into(), false),
-    ] {
-        let (mut world, ends) = held_world();
-        world.now = ends;
-        let canary = world.lease(&once());
-        assert!(matches!(world.at("a.test", &once()), Err(Refusal::OriginHeld { .. })));
-        world.finish(&canary, said);
-        let next = world.lease(&once());
-        assert_eq!(world.at("a.test", &once()).is_ok(), opens, "{said:?}");
-        let released =
-            told(&mut world).iter().filter(|event| matches!(event, Event::OriginReleased { .. })).count();
-        assert_eq!(released, usize::from(opens), "{said:?}");
-        world.end(&next);
-    }
-}
-
-#[test]
-fn a_canary_that_is_dropped_gives_its_place_back() {
-    let (mut world, ends) = held_world();
-    world.now = ends;
-    for how in
-        [Release::NotAttempted, Release::Dropped { after: Duration::ZERO }, Release::Dropped { after: SLOW }]
-    {
-        let canary = world.lease(&once());
-        assert!(canary.trial && world.at("a.test", &once()).is_err());
-        world.fleet.release(&canary.receipt, how, None);
-    }
-    assert!(world.lease(&once()).trial);
-}
-
-#[test]
 fn what_was_in_flight_says_nothing_new() {
     let mut world = World::of(10);
     let late: Vec<_> = (3..9).map(|exit| lease(&mut world, exit)).collect();
@@ -216,37 +153,6 @@ fn what_was_in_flight_says_nothing_new() {
     tell(&mut world, &failures(&[0], Duration::ZERO));
     assert_eq!(until(&mut world), None, "old failures do not count when it is open");
     assert_eq!(told(&mut world).len(), 2);
-}
-
-#[test]
-fn a_503_that_says_when_to_come_back_counts_and_is_believed_for_an_hour_at_most() {
-    for (hint, least) in [(1, 5), (90, 90), (100_000, 3_600)] {
-        let mut world = World::of(10);
-        let zero = Duration::ZERO;
-        let said = Evidence::of(limited(Some(hint))).for_all(true);
-        tell(&mut world, &[(0, zero, DOWN.into()), (1, zero, said), (2, zero, said)]);
-        let rest = until(&mut world).unwrap().since(world.now);
-        assert!(rest >= secs(least) && rest <= secs(least).mul_f64(1.25), "{hint}: {rest:?}");
-    }
-    // One that was in flight lengthens it.
-    let mut world = World::of(10);
-    let late = lease(&mut world, 5);
-    tell(&mut world, &failures(&[0, 1, 2], Duration::ZERO));
-    world.finish(&late, Evidence::of(limited(Some(300))).for_all(true));
-    assert_eq!(until(&mut world), Some(world.now + secs(300)));
-}
-
-#[test]
-fn the_same_wait_for_many_exits_is_that_of_each_and_the_others_go_on() {
-    // Three who ask alike, each through an exit of its own, meet the site's limit for an address together.
-    for (count, told, apart) in
-        [(3, 2, Duration::ZERO), (9, 3, Duration::ZERO), (9, 6, secs(1)), (30, 29, Duration::ZERO)]
-    {
-        let mut world = World::of(count);
-        let attempts: Vec<_> = (0..told).map(|exit| (exit, apart, limited(Some(60)).into())).collect();
-        tell(&mut world, &attempts);
-        assert_eq!(until(&mut world), None, "{told} of {count}, {apart:?} apart");
-    }
 }
 
 #[test]
@@ -351,28 +257,6 @@ fn a_site_without_a_hold_is_asked_on() {
     let mut world = World::new(setup);
     tell(&mut world, &failures(&[0, 1, 2, 3, 4], Duration::ZERO));
     assert_eq!(until(&mut world), None);
-}
-
-#[test]
-fn a_person_may_let_one_try_before_the_time_and_it_begins_anew() {
-    let (mut world, ends) = held_world();
-    world.now = ends;
-    let canary = world.lease(&once());
-    world.finish(&canary, DOWN);
-    assert!(until(&mut world).is_some_and(|until| until >= world.now + secs(10)));
-    world.fleet.resume(world.now);
-    let canary = world.lease(&once());
-    assert!(canary.trial && world.at("a.test", &once()).is_err());
-    let table = world.snapshot().to_string();
-    assert!(table.contains("; left alone until one has tried it"), "{table}");
-    world.finish(&canary, DOWN);
-    let rest = until(&mut world).unwrap().since(world.now);
-    assert!(rest >= secs(5) && rest <= Duration::from_millis(6_250), "{rest:?}");
-    let table = world.snapshot().to_string();
-    assert!(
-        table.contains("; left alone for ") && table.contains("because a site failed everybody"),
-        "{table}"
-    );
 }
 
 #[test]

@@ -2,35 +2,46 @@
 //!
 //! | what the origin says | while it is open | of the canary |
 //! |---|---|---|
-//! | a status from 500 on; a 503 with a wait | a failure | shuts it again, for twice as long |
-//! | any other answer | all is forgotten | opens it |
+//! | a status from 500 on; a 503 with a wait | a failure | shuts it again, for longer |
+//! | any other answer | the failures are forgotten | opens it |
 //! | nothing: the exit, its gateway or its login failed, or the request broke | - | another one tries |
 //!
 //! Silence counts for nothing: a page that hangs, callers that give up and a gateway that dies look alike, and the origin may
 //! serve all else. Statuses from 500 on are one failure: what is down behind a balancer says 502, 503 and 504 in turn. A wait
 //! that comes with a 429 is its exit's own, however many are told the same: limits for each address have words of one kind,
 //! and are met by all who ask alike.
+//!
+//! As many exits must meet a failure within a moment, and as many failures follow each other as do not by chance ([`usual`]): of
+//! an origin that answers many, and fails some of them, three in a row are met every minute. One that fails half of all is not
+//! held: it serves the others, and for each that it does not serve fewer are sent by the governor and the retries' lane. It is
+//! held once or twice until that is known.
+//!
+//! A canary that hangs lets another go after a moment, and its answer counts whenever it comes. A wait is believed for as long as as many
+//! exits ask for as must meet a failure, an hour at most; what fewer ask for is a minute at most.
+
+mod trouble;
+mod usual;
+
+pub(super) use trouble::Trouble;
+pub(super) use usual::Usual;
 
 use super::Pool;
 use super::Receipt;
 use super::event::Event;
 use super::gate::State;
-use super::ix::{ExitIx, OriginIx};
+use super::ix::OriginIx;
 use super::origins::OriginRecord;
 use crate::draw::{Stream, draw, unit};
-use crate::exit::ExitId;
 use crate::knobs;
 use crate::outcome::{Evidence, Outcome, Seen};
 use crate::request::Time;
 use std::time::Duration;
+use trouble::{Met, Witness, are_enough};
 
-/// Failures that are remembered.
-const MOST: usize = 32;
-/// Longest wait that is believed.
+/// Longest wait that is believed, whoever asks for it.
 const HINT_CAP: Duration = Duration::from_secs(3_600);
-/// The least that one exit, and each of two, must meet.
-const ALONE: usize = 3;
-const TWICE: usize = 2;
+/// How bad an origin's own failure is for the heat of a pair: it may be that it fails this exit alone.
+pub(super) const BROKEN: f32 = 0.25;
 
 /// What one answer says of the origin as a whole.
 enum Word {
@@ -38,45 +49,6 @@ enum Word {
     Fails,
     Answers,
     Nothing,
-}
-
-/// A failure that an exit met.
-#[derive(Clone, Copy, Debug)]
-struct Met {
-    exit: ExitIx,
-    id: ExitId,
-    at: Time,
-    /// What it cost the pair in heat.
-    heated: bool,
-}
-
-/// The failures since the origin said anything else, and how it was held for them.
-#[derive(Default, Debug)]
-pub(super) struct Trouble {
-    met: Vec<Met>,
-    /// How often in a row it was held.
-    holds: u32,
-}
-
-impl Trouble {
-    /// One more failure; those that are too old go.
-    fn add(&mut self, met: Met, within: Duration) {
-        self.met.retain(|before| met.at.since(before.at) <= within);
-        if self.met.len() == MOST {
-            self.met.remove(0);
-        }
-        self.met.push(met);
-    }
-
-    fn has(&self, id: ExitId) -> bool {
-        self.met.iter().any(|met| met.id == id)
-    }
-
-    /// How many different exits met one.
-    fn exits(&self) -> usize {
-        let first = |at: &usize| self.met[..*at].iter().all(|met| met.id != self.met[*at].id);
-        (0..self.met.len()).filter(first).count()
-    }
 }
 
 /// The wait that an answer asks for.
@@ -102,18 +74,18 @@ impl Pool {
         let Some(rules) = self.knobs.hold else { return };
         let Some(record) = self.origins.get(by.at.1) else { return };
         let (state, stale) = (record.room.gate.state(), record.room.gate.is_stale(by.sent));
-        match (word(evidence), state) {
-            (Word::Nothing, _) => {}
-            (Word::Fails, State::Open | State::Spaced { .. }) => {
-                if !stale {
-                    self.meet(now, by, evidence, &rules);
-                }
-            }
-            (Word::Answers, State::Open | State::Spaced { .. }) => self.forget_trouble(by.at.1),
-            (Word::Fails, _) if stale => self.meet_late(now, by, evidence),
-            (Word::Answers, _) if stale => {}
-            (Word::Fails, _) => self.meet_again(now, by, evidence, &rules),
-            (Word::Answers, _) => self.open_origin(now, by),
+        let open = matches!(state, State::Open | State::Spaced { .. });
+        // A canary's answer is news, however many have tried since.
+        let old = record.trouble.as_ref().is_none_or(|trouble| by.sent <= trouble.since);
+        match word(evidence) {
+            Word::Nothing => {}
+            Word::Fails if open && stale => {}
+            Word::Fails if open => self.meet(now, by, evidence, &rules),
+            Word::Fails if stale => self.meet_late(now, by, evidence, &rules),
+            Word::Fails => self.meet_again(now, by, evidence, &rules),
+            Word::Answers if open => self.forget_trouble(by.at.1),
+            Word::Answers if old => {}
+            Word::Answers => self.open_origin(now, by),
         }
     }
 
@@ -123,72 +95,95 @@ impl Pool {
         }
     }
 
+    fn met(&self, now: Time, by: &Receipt, evidence: &Evidence) -> Met {
+        let heated = matches!(evidence.outcome, Outcome::OriginError { .. });
+        let until = now + hint(evidence);
+        Met { exit: by.at.0, id: by.exit, who: Witness::Exit(by.exit), at: now, until, heated }
+    }
+
     /// It fails, and is open.
     fn meet(&mut self, now: Time, by: &Receipt, evidence: &Evidence, rules: &knobs::Hold) {
+        if evidence.blameless {
+            return;
+        }
         // A page that fails alone is no failure of the site, however often it is sent. Those who come back after a hold have all
         // been sent before.
         let alone = !by.first && !self.returns(now, by.at.1);
-        if evidence.blameless || alone {
+        let met = self.met(now, by, evidence);
+        let Some(record) = self.origins.get_mut(by.at.1) else { return };
+        record.usual.fail(&record.counts, record.trouble.is_none(), rules);
+        if alone {
             return;
         }
-        let Some(record) = self.origins.get_mut(by.at.1) else { return };
-        note(record, by, now, evidence, rules.within);
-        if self.is_enough(by.at.1, rules) {
+        record.trouble.get_or_insert_with(Box::default).add(met, rules.within);
+        if self.is_enough(now, by.at.1, rules) {
             self.hold_origin(now, by, evidence, rules);
         }
     }
 
     /// The canary has met the same.
     fn meet_again(&mut self, now: Time, by: &Receipt, evidence: &Evidence, rules: &knobs::Hold) {
+        let met = self.met(now, by, evidence);
         if let Some(record) = self.origins.get_mut(by.at.1) {
-            note(record, by, now, evidence, Duration::ZERO);
+            record.usual.skip(&record.counts);
+            record.trouble.get_or_insert_with(Box::default).add(met, Duration::ZERO);
         }
         self.hold_origin(now, by, evidence, rules);
     }
 
     /// What was in flight when it was shut says nothing new, but for when to come back; and is as little its exit's fault.
-    fn meet_late(&mut self, now: Time, by: &Receipt, evidence: &Evidence) {
-        let wait = hint(evidence);
-        self.with_origin(by.at.1, |record| record.room.gate.lengthen(now + wait));
-        if matches!(evidence.outcome, Outcome::OriginError { .. }) {
-            self.refund(now, by.at.1, &[Met { exit: by.at.0, id: by.exit, at: now, heated: true }]);
+    fn meet_late(&mut self, now: Time, by: &Receipt, evidence: &Evidence, rules: &knobs::Hold) {
+        let met = self.met(now, by, evidence);
+        if let Some(trouble) = self.origins.get_mut(by.at.1).and_then(|record| record.trouble.as_mut()) {
+            trouble.wait(met);
         }
+        let until = self.asked(now, by.at.1, &met, rules);
+        self.with_origin(by.at.1, |record| record.room.gate.lengthen(until));
+        self.refund(now, by.at.1, &[met]);
     }
 
-    /// Whether as many exits have met it as must: all of them, more than once, if there are fewer.
-    fn is_enough(&self, origin: OriginIx, rules: &knobs::Hold) -> bool {
+    /// Until when it is to be left alone: what it asks for now, as far as others are told the like.
+    fn asked(&self, now: Time, origin: OriginIx, met: &Met, rules: &knobs::Hold) -> Time {
+        let own = met.until.min(now + rules.alone);
+        let Some(record) = self.origins.get(origin) else { return own };
+        let are_all = |met: &[Met]| self.are_all(record, met);
+        let of_all = |trouble: &Trouble| trouble.asked(rules.exits.max(1).into(), are_all);
+        record.trouble.as_deref().map_or(own, |trouble| of_all(trouble).max(own))
+    }
+
+    /// Whether as many exits have met it as must, and as often in a row as is no chance.
+    fn is_enough(&self, now: Time, origin: OriginIx, rules: &knobs::Hold) -> bool {
         let Some(record) = self.origins.get(origin) else { return false };
         let Some(trouble) = &record.trouble else { return false };
-        let met = trouble.exits();
-        if met >= usize::from(rules.exits.max(1)) {
-            return true;
-        }
-        if trouble.met.len() < ALONE.max(TWICE * met) {
-            return false;
-        }
-        // There may be no more of them.
-        let twice = |met: &Met| trouble.met.iter().filter(|other| other.id == met.id).count() >= TWICE;
-        trouble.met.iter().all(twice) && self.are_all(record, trouble)
+        trouble.row >= record.usual.in_a_row(record.flow.rate(now, self.half_life), rules)
+            && are_enough(&trouble.met, rules.exits.max(1).into(), |met| self.are_all(record, met))
     }
 
     /// Whether no other exit could be leased there.
-    fn are_all(&self, record: &OriginRecord, trouble: &Trouble) -> bool {
+    fn are_all(&self, record: &OriginRecord, met: &[Met]) -> bool {
         let all = record.plan.as_ref().map(|plan| plan.all());
         (0..).zip(&self.exits.fixed).all(|(index, exit)| {
             let out = exit.barred > 0 || self.down.contains(index) || record.benched.contains(index);
-            out || exit.gone || all.is_some_and(|all| !all.has(exit.named)) || trouble.has(exit.id())
+            out || exit.gone
+                || all.is_some_and(|all| !all.has(exit.named))
+                || met.iter().any(|met| met.who == Witness::Exit(exit.id()))
         })
     }
 
     /// Leaves the origin alone, once more if it is on trial.
     fn hold_origin(&mut self, now: Time, by: &Receipt, evidence: &Evidence, rules: &knobs::Hold) {
-        let (seed, wait) = (self.seed, hint(evidence));
+        let seed = self.seed;
+        let asked = self.asked(now, by.at.1, &self.met(now, by, evidence), rules);
         let held = self.with_origin(by.at.1, |record| {
             let trouble = record.trouble.as_mut()?;
-            let rest = rules.first.saturating_mul(1 << trouble.holds.min(16)).min(rules.longest);
+            if trouble.holds == 0 {
+                trouble.since = now;
+            }
+            let soon = rules.soon.max(now.since(trouble.since) / rules.part.max(1)).min(rules.longest);
+            let rest = rules.first.saturating_mul(1 << trouble.holds.min(16)).min(soon);
             trouble.holds += 1;
             let draw = draw(seed, Stream::Hold, record.hash, u64::from(record.room.gate.shuts()));
-            let rest = rest.max(wait).mul_f64(1.0 + unit(draw) / 4.0);
+            let rest = rest.max(asked.since(now)).mul_f64(1.0 + unit(draw) / 4.0);
             record.room.gate.shut(now, now + rest);
             Some((record.name.clone(), rest, trouble.exits(), std::mem::take(&mut trouble.met)))
         });
@@ -209,12 +204,13 @@ impl Pool {
             if let Some(seconds) = after {
                 record.gap.begin(now, seconds);
             }
-            record.room.gate.pass(by.id, 1);
+            // Perhaps another canary has failed since, and it rests: this one's answer is the later word.
+            record.room.gate.forget();
             record.trouble = None;
             record.room.released = Some(now);
-            record.room.gate.is_open().then(|| record.name.clone())
+            record.name.clone()
         });
-        if let Some(origin) = opened.flatten() {
+        if let Some(origin) = opened {
             self.events.push(now, Event::OriginReleased { origin });
         }
     }
@@ -245,13 +241,4 @@ impl Pool {
             }
         }
     }
-}
-
-/// How bad an origin's own failure is for the heat of a pair: it may be that it fails this exit alone.
-pub(super) const BROKEN: f32 = 0.25;
-
-fn note(record: &mut OriginRecord, by: &Receipt, now: Time, evidence: &Evidence, within: Duration) {
-    let heated = matches!(evidence.outcome, Outcome::OriginError { .. });
-    let met = Met { exit: by.at.0, id: by.exit, at: now, heated };
-    record.trouble.get_or_insert_with(Box::default).add(met, within);
 }
