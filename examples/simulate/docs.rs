@@ -45,6 +45,9 @@ Unless it says otherwise: one site, 20,000 jobs, 256 workers that each do one jo
 | Out, Brown | the same with a gateway that is not to be reached from 30 to 90 s; that refuses half of all from 30 to 60 s |
 | Key, Key2 | the same with a login that is refused from 30 s on and has another password at 150 s; half of the exits are behind another gateway |
 | Quota, Stray | the same with a login whose traffic is used up after 6,000 tunnels, and there is more after 150 s; with one right login refused in 10,000 |
+| Dead, Gone | serves everybody; every fifth exit is dead from 30 s on, and says nothing for 10 s; refuses the connection at once |
+| Flap, Lossy | the same with every fifth exit up for 20 s and down for 20 s; breaking off one body in twenty |
+| Rot | T, 100,000 jobs, and each exit leaves from another address every 10 minutes |
 | S1 | two sites at 12 and 3 jobs a second for half an hour, 50 exits of which 5 are dead; a 429 says 60 s, a ban is 600 s; jobs have patience for 300 s |
 | S2 | the same through one gateway, exits told apart by login alone |
 | S3 | S1, and the larger site answers 503 to everybody from 600 to 780 s |";
