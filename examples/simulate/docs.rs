@@ -83,6 +83,10 @@ const WITHOUT: &str = "\
 The same against itself by other rules, or without one of its parts: what each part costs. What it saves stands in the table of
 how often, and in the tables below.";
 
+const PICTURES: &str = "\
+Of the first seed. A line ends with a dot where the design was done, or had given the rest up; without one it goes on beyond the
+picture, which ends when ours could have been done four times. Grey is the site's bad time.";
+
 /// The smallest p that so few seeds can have is above any threshold.
 const FEW: &str = "With so few seeds no difference can be sure, whatever its size.";
 
@@ -140,7 +144,7 @@ impl Page<'_> {
         let _ = write!(text, "How often, over all worlds and sizes:\n\n{}\n", losses::score(self.compared));
         let _ = write!(text, "## Where it is better without a part\n\n{WITHOUT}\n\n");
         let _ = writeln!(text, "{}", losses::markdown(self.compared, true));
-        text.push_str("## Pictures\n\nOf the first seed.\n\n");
+        let _ = write!(text, "## Pictures\n\n{PICTURES}\n\n");
         for Drawn { file, title } in drawn {
             let _ = writeln!(text, "![{title}](simulation/{file})\n");
         }
