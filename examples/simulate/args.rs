@@ -1,9 +1,7 @@
 //! The command line.
 
 use crate::settings::{self, Setting};
-use clap::Parser;
-use clap::error::ErrorKind;
-use clap::{CommandFactory as _, value_parser};
+use clap::{Parser, value_parser};
 use std::path::PathBuf;
 use tower_egress::lab::sim::{Policy, Scenario};
 
@@ -12,27 +10,29 @@ use tower_egress::lab::sim::{Policy, Scenario};
 /// Without arguments: ours and naive in 12 worlds at 200 exits, three seeds each. Prints a table, and writes a JSON line for
 /// each run and plots to target/simulate.
 ///
-/// Exit status: 0, 1 if a gate is missed, 2 bad input, or results could not be written.
+/// Exit status: 0, 1 if a gate is missed or the layers decide otherwise than the engine, 2 bad input, or results could not be
+/// written.
 #[derive(Parser, Clone, Debug)]
-#[command(name = "simulate", disable_version_flag = true)]
+#[command(name = "simulate", disable_version_flag = true, after_long_help = names())]
 pub(crate) struct Args {
     /// How many exits there are, with as many workers and some more; S1 to S3 have 50
-    #[arg(long, value_name = "20|200|1000", value_delimiter = ',', default_value = "200")]
+    #[arg(long, value_name = "20|200|1000", value_delimiter = ',', default_value = "200", value_parser = pool)]
     pub(crate) pool: Vec<u32>,
 
-    /// Worlds by name; T-surge is T under half its load with an overload that ends
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    /// Worlds by name, the 12 of the core if there are none; T-surge is T under half its load with an overload that ends
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = world)]
     pub(crate) worlds: Vec<String>,
 
     /// Designs by name
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "ours,naive")]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "ours,naive", value_parser = policy)]
     pub(crate) policies: Vec<String>,
 
-    /// How many seeds; 3, and 30 with --full, --gates or --docs
+    /// How many seeds; 3 if it is not said, and 30 with --full, --gates or --docs
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
     pub(crate) seeds: Option<u64>,
 
-    /// The first seed; 1, and 1001 with --full, --gates or --docs: rules are chosen by the one, and told by the other
+    /// The first seed; 1 if it is not said, and 1001 with --full, --gates or --docs: rules are chosen by the ones, and told by
+    /// the others
     #[arg(long, value_name = "N")]
     pub(crate) first_seed: Option<u64>,
 
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["worlds", "policies", "pool"])]
     pub(crate) full: bool,
 
-    /// Checks the gates
+    /// Checks what must be true of ours, in the worlds that this needs; two to five minutes with 30 seeds
     #[arg(long)]
     pub(crate) gates: bool,
 
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["full", "gates", "docs"])]
     pub(crate) stack: bool,
 
-    /// Writes simulation.md with tables, gates and plots to this folder
+    /// Checks the gates, and writes simulation.md with them, the tables and the plots to this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) docs: Option<PathBuf>,
 
@@ -57,28 +57,42 @@ pub(crate) struct Args {
     pub(crate) output: PathBuf,
 }
 
-impl Args {
-    /// Leaves the program with status 2 and a message if the line cannot be read.
-    pub(crate) fn read() -> Self {
-        let args = Self::parse();
-        let unknown =
-            |kind, what| Self::command().error(ErrorKind::InvalidValue, format!("no {kind} {what}")).exit();
-        for world in &args.worlds {
-            if Scenario::find(world).is_none() {
-                unknown("world", world);
-            }
-        }
-        for policy in &args.policies {
-            if Policy::named(policy).is_none() {
-                unknown("policy", policy);
-            }
-        }
-        if let Some(size) = args.pool.iter().find(|size| settings::workers(**size).is_none()) {
-            unknown("pool of", &size.to_string());
-        }
-        args
-    }
+/// For the end of the help.
+fn names() -> String {
+    let policies: Vec<&str> = settings::policies().map(Policy::name).collect();
+    format!(
+        "Worlds (docs/simulation.md tells what they are): {}; and any of the first {} with -surge.\n\n\
+         Designs: {}. What the others are is told at tower_egress::lab::sim::Policy.",
+        settings::worlds().collect::<Vec<_>>().join(", "),
+        Scenario::NAMES.len(),
+        policies.join(", ")
+    )
+}
 
+/// What a name that is not known is answered: all that are, the most alike first.
+fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let slips = |known: &&str| strsim::osa_distance(&name.to_lowercase(), &known.to_lowercase());
+    let mut known: Vec<&str> = known.collect();
+    known.sort_by_cached_key(slips);
+    format!("there is none of this name; there are, the nearest first: {}", known.join(", "))
+}
+
+fn world(name: &str) -> Result<String, String> {
+    let known = Scenario::find(name).is_some();
+    if known { Ok(name.to_owned()) } else { Err(unknown(name, settings::worlds())) }
+}
+
+fn policy(name: &str) -> Result<String, String> {
+    let known = Policy::named(name).is_some();
+    if known { Ok(name.to_owned()) } else { Err(unknown(name, settings::policies().map(Policy::name))) }
+}
+
+fn pool(size: &str) -> Result<u32, String> {
+    let known = size.parse().ok().filter(|size| settings::workers(*size).is_some());
+    known.ok_or_else(|| "pools have 20, 200 or 1000 exits".to_owned())
+}
+
+impl Args {
     fn reports(&self) -> bool {
         self.full || self.gates || self.docs.is_some()
     }

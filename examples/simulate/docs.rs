@@ -45,6 +45,9 @@ Unless it says otherwise: one site, 20,000 jobs, 256 workers that each do one jo
 | Out, Brown | the same with a gateway that is not to be reached from 30 to 90 s; that refuses half of all from 30 to 60 s |
 | Key, Key2 | the same with a login that is refused from 30 s on and has another password at 150 s; half of the exits are behind another gateway |
 | Quota, Stray | the same with a login whose traffic is used up after 6,000 tunnels, and there is more after 150 s; with one right login refused in 10,000 |
+| Dead, Gone | serves everybody; every fifth exit is dead from 30 s on, and says nothing for 10 s; refuses the connection at once |
+| Flap, Lossy | the same with every fifth exit up for 20 s and down for 20 s; breaking off one body in twenty |
+| Rot | T, 100,000 jobs, and each exit leaves from another address every 10 minutes |
 | S1 | two sites at 12 and 3 jobs a second for half an hour, 50 exits of which 5 are dead; a 429 says 60 s, a ban is 600 s; jobs have patience for 300 s |
 | S2 | the same through one gateway, exits told apart by login alone |
 | S3 | S1, and the larger site answers 503 to everybody from 600 to 780 s |";
@@ -79,6 +82,10 @@ compared only where both left as many jobs unserved, but for 1 % of them: what i
 const WITHOUT: &str = "\
 The same against itself by other rules, or without one of its parts: what each part costs. What it saves stands in the table of
 how often, and in the tables below.";
+
+const PICTURES: &str = "\
+Of the first seed. A line ends with a dot where the design was done, or had given the rest up; without one it goes on beyond the
+picture, which ends when ours could have been done four times. Grey is the site's bad time.";
 
 /// The smallest p that so few seeds can have is above any threshold.
 const FEW: &str = "With so few seeds no difference can be sure, whatever its size.";
@@ -137,7 +144,7 @@ impl Page<'_> {
         let _ = write!(text, "How often, over all worlds and sizes:\n\n{}\n", losses::score(self.compared));
         let _ = write!(text, "## Where it is better without a part\n\n{WITHOUT}\n\n");
         let _ = writeln!(text, "{}", losses::markdown(self.compared, true));
-        text.push_str("## Pictures\n\nOf the first seed.\n\n");
+        let _ = write!(text, "## Pictures\n\n{PICTURES}\n\n");
         for Drawn { file, title } in drawn {
             let _ = writeln!(text, "![{title}](simulation/{file})\n");
         }

@@ -12,6 +12,7 @@ mod args;
 mod docs;
 mod gates;
 mod losses;
+mod picture;
 mod play;
 mod plots;
 mod settings;
@@ -19,6 +20,7 @@ mod stack;
 mod table;
 
 use args::Args;
+use clap::Parser as _;
 use play::{Results, Task};
 use std::error::Error;
 use std::fs::{self, File};
@@ -28,7 +30,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 fn main() -> ExitCode {
-    match simulate(&Args::read()) {
+    match simulate(&Args::parse()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(error) => {
@@ -50,6 +52,12 @@ fn simulate(args: &Args) -> Result<bool, Box<dyn Error>> {
     if gated {
         wanted.push((gates::settings(), gates::POLICIES.to_vec()));
     }
+    // Before an hour's work, and not after it.
+    let lines = args.output.join("runs.jsonl");
+    writable(&lines, "--output")?;
+    if let Some(folder) = &args.docs {
+        writable(&folder.join("simulation.md"), "--docs")?;
+    }
     let tasks = play::tasks(&wanted, &seeds);
     let started = Instant::now();
     let results = play::all(&tasks, seeds.start);
@@ -57,9 +65,9 @@ fn simulate(args: &Args) -> Result<bool, Box<dyn Error>> {
     if !settings.is_empty() {
         print!("{}", table::plain(&results, &settings));
     }
-    fs::create_dir_all(&args.output)?;
-    write_lines(&args.output.join("runs.jsonl"), &tasks, &results)?;
-    plots::all(&results, &settings, &args.output)?;
+    write_lines(&lines, &tasks, &results)?;
+    let drawn = plots::all(&results, &settings, &args.output)?.len();
+    eprintln!("{} lines and {drawn} plots in {}", tasks.len(), args.output.display());
     let judged = if gated { gates::all(&results) } else { Vec::new() };
     if gated {
         print!("{}", gates::plain(&judged));
@@ -72,6 +80,20 @@ fn simulate(args: &Args) -> Result<bool, Box<dyn Error>> {
             .write(folder)?;
     }
     Ok(judged.iter().all(|gate| gate.passed))
+}
+
+/// An error that says what to do, unless the file can be written to.
+fn writable(file: &Path, option: &str) -> Result<(), Box<dyn Error>> {
+    let folder = file.parent().unwrap_or(file);
+    let opened =
+        fs::create_dir_all(folder).and_then(|()| File::options().append(true).create(true).open(file));
+    let cure = |error| {
+        format!(
+            "{} cannot be written: {error}; give a folder that you may write to with {option}",
+            file.display()
+        )
+    };
+    opened.map(drop).map_err(|error| cure(error).into())
 }
 
 /// One line for each run, in the order in which they were asked for.

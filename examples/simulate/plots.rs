@@ -1,21 +1,19 @@
 //! Pictures of single runs, those of the first seed.
 
+use crate::picture::{Line, Picture, Points, Scale};
 use crate::play::Results;
 use crate::settings::{self, Setting};
-use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
-use plotters::prelude::*;
 use std::error::Error;
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 use tower_egress::lab::sim::{Policy, Run, Scenario};
 
-type Points = Vec<(f64, f64)>;
-
-/// What a picture shows: its file's name, its title, its axes, whether its ordinate is logarithmic, and its points.
-struct Kind(&'static str, &'static str, (&'static str, &'static str), bool, fn(&Run, &Scenario) -> Points);
+/// What a picture shows: its file's name, its title, its axes, the scale of its ordinate, and its points.
+struct Kind(&'static str, &'static str, (&'static str, &'static str), Scale, fn(&Run) -> Points);
 
 const SUCCESS: Kind =
-    Kind("success", "jobs served over time", ("seconds", "share of jobs"), false, |run, _| {
+    Kind("success", "jobs served over time", ("seconds", "share of jobs"), Scale::Linear, |run| {
         let mut sum = 0.0;
         let jobs = run.jobs.max(1) as f64;
         let mut points: Points = vec![(0.0, 0.0)];
@@ -27,20 +25,21 @@ const SUCCESS: Kind =
     });
 const BLOCK: Kind = Kind(
     "block",
-    "attempts at the origin around the block of many exits at once",
+    "attempts at the site around the block of many exits at once",
     ("seconds", "attempts per second"),
-    false,
-    |run, _| by_second(&run.attempts_at).skip(40).take(80).collect(),
+    Scale::Linear,
+    |run| by_second(&run.attempts_at).collect(),
 );
-const BURNED: Kind = Kind("bans", "exits burned: bans so far", ("seconds", "bans"), true, |run, _| {
-    run.bans_at.iter().enumerate().map(|(at, bans)| (at as f64, *bans as f64)).collect()
-});
+const BURNED: Kind =
+    Kind("bans", "exits burned: bans so far", ("seconds", "bans"), Scale::From(1.0), |run| {
+        run.bans_at.iter().enumerate().map(|(at, bans)| (at as f64, *bans as f64)).collect()
+    });
 const WAITS: Kind = Kind(
     "waits",
-    "what jobs that were served spent on no attempt",
-    ("hundredths of the jobs", "seconds"),
-    true,
-    |run, _| (0..).zip(&run.waits).map(|(at, wait)| (f64::from(at), *wait)).collect(),
+    "what served jobs spent on no attempt, shortest first",
+    ("hundredths of the served jobs", "seconds"),
+    Scale::From(0.1),
+    |run| (0..).zip(&run.waits).map(|(at, wait)| (f64::from(at), *wait)).collect(),
 );
 
 /// One line for each picture.
@@ -55,17 +54,6 @@ const PLOTS: &[(Kind, &str)] = &[
     (WAITS, "T"),
     (WAITS, "S"),
     (WAITS, "U"),
-];
-
-const COLOURS: &[RGBColor] = &[
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(230, 159, 0),
-    RGBColor(86, 180, 233),
-    RGBColor(110, 110, 110),
-    RGBColor(160, 82, 45),
 ];
 
 fn by_second(bins: &[u32]) -> impl Iterator<Item = (f64, f64)> + '_ {
@@ -94,77 +82,41 @@ pub(crate) fn all(
     for (kind, world) in PLOTS {
         let fits = |setting: &&Setting| setting.world == *world;
         let Some(setting) = settings.iter().find(fits) else { continue };
-        let scenario = setting.scenario();
-        let lines: Vec<(Policy, Points)> = settings::policies()
-            .filter(|policy| is_drawn(*policy))
-            .filter_map(|policy| {
-                let run = &results.of(setting, policy).first()?.run;
-                Some((policy, (kind.4)(run, &scenario)))
-            })
-            .collect();
-        if lines.iter().all(|(_, points)| points.is_empty()) {
+        let lines = lines(kind, results, setting);
+        if lines.iter().all(|line| line.points.is_empty()) {
             continue;
         }
-        let file = format!("{}-{world}.svg", kind.0);
-        let title = format!("{setting}: {}", kind.1);
-        draw(&folder.join(&file), &title, kind, &lines)?;
+        let Kind(name, what, axes, scale, _) = kind;
+        let file = format!("{name}-{world}.svg");
+        let title = format!("{setting}: {what}");
+        let trouble = if *name == "waits" { None } else { trouble(&setting.scenario()) };
+        let across = across(kind, &lines, trouble.as_ref());
+        Picture { title: &title, axes: *axes, scale: *scale, across, trouble, lines }
+            .draw(&folder.join(&file))?;
         drawn.push(Drawn { file, title });
     }
     Ok(drawn)
 }
 
-fn draw(path: &Path, title: &str, kind: &Kind, lines: &[(Policy, Points)]) -> Result<(), Box<dyn Error>> {
-    let most =
-        |of: fn(&(f64, f64)) -> f64| lines.iter().flat_map(|(_, points)| points).map(of).fold(0.0, f64::max);
-    let least = lines.iter().flat_map(|(_, points)| points).map(|point| point.0).fold(f64::MAX, f64::min);
-    let (width, height) = (most(|point| point.0), most(|point| point.1));
-    let across = least..width.max(least + 1.0);
-    if kind.3 {
-        on(path, title, kind, lines, across, (0.1..height.max(1.0) * 1.1).log_scale(), |y| y.max(0.1))
-    } else {
-        on(path, title, kind, lines, across, 0.0..height.max(1e-9) * 1.05, |y| y)
-    }
+fn lines(kind: &Kind, results: &Results, setting: &Setting) -> Vec<Line> {
+    let line = |policy: Policy| {
+        let run = &results.of(setting, policy).first()?.run;
+        Some(Line { name: policy.name(), stands_out: policy == Policy::Ours, points: (kind.4)(run) })
+    };
+    settings::policies().filter(|policy| is_drawn(*policy)).filter_map(line).collect()
 }
 
-fn on<Y>(
-    path: &Path,
-    title: &str,
-    kind: &Kind,
-    lines: &[(Policy, Points)],
-    across: std::ops::Range<f64>,
-    up: Y,
-    place: fn(f64) -> f64,
-) -> Result<(), Box<dyn Error>>
-where
-    Y: AsRangedCoord<Value = f64>,
-    Y::CoordDescType: ValueFormatter<f64>,
-{
-    let Kind(_, _, (x, y), ..) = kind;
-    let area = SVGBackend::new(path, (820, 400)).into_drawing_area();
-    area.fill(&WHITE)?;
-    let mut chart = ChartBuilder::on(&area)
-        .caption(title, ("sans-serif", 16))
-        .margin(12)
-        .x_label_area_size(38)
-        .y_label_area_size(56)
-        .build_cartesian_2d(across, up)?;
-    chart.configure_mesh().x_desc(*x).y_desc(*y).light_line_style(WHITE.mix(0.0)).draw()?;
-    for ((policy, points), colour) in lines.iter().zip(COLOURS.iter().cycle()) {
-        let style = colour.stroke_width(if *policy == Policy::Ours { 3 } else { 1 });
-        let line = thinned(points).map(|(x, y)| (x, place(y)));
-        chart
-            .draw_series(LineSeries::new(line, style))?
-            .label(policy.name())
-            .legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 16, y)], style));
-    }
-    chart.configure_series_labels().background_style(WHITE.mix(0.8)).border_style(BLACK.mix(0.3)).draw()?;
-    area.present()?;
-    Ok(())
+fn trouble(scenario: &Scenario) -> Option<Range<f64>> {
+    scenario.trouble().map(|(from, to)| from.as_secs_f64()..to.as_secs_f64())
 }
 
-/// At most about 800 of them: a picture has no more columns.
-fn thinned(points: &Points) -> impl Iterator<Item = (f64, f64)> + '_ {
-    let step = points.len() / 800 + 1;
-    let last = points.len().saturating_sub(1);
-    points.iter().enumerate().filter(move |(at, _)| at % step == 0 || *at == last).map(|(_, point)| *point)
+/// From where to where: around the trouble, or until ours was done four times over, if others took longer still.
+fn across(kind: &Kind, lines: &[Line], trouble: Option<&Range<f64>>) -> Range<f64> {
+    if let (&"block", Some(trouble)) = (&kind.0, trouble) {
+        return trouble.start - 20.0..trouble.start + 60.0;
+    }
+    let end = |line: &Line| line.points.last().map_or(0.0, |last| last.0);
+    let longest = lines.iter().map(end).fold(1.0, f64::max);
+    let ours = lines.iter().find(|line| line.stands_out).map_or(longest, end);
+    0.0..longest.min(4.0 * ours.max(1.0))
 }

@@ -27,6 +27,13 @@ pub(crate) fn policies() -> impl Iterator<Item = Policy> {
     Policy::every().chain(Policy::REFERENCE.iter().copied())
 }
 
+/// The names of all worlds.
+pub(crate) fn worlds() -> impl Iterator<Item = &'static str> {
+    let names = Scenario::NAMES.iter().chain(SURGES).copied().chain(FIXED.iter().map(|fixed| fixed.0));
+    let behind = Scenario::LOGINS.iter().chain(Scenario::GATEWAYS);
+    names.chain(behind.chain(Scenario::EXITS).chain(&Scenario::PRICES).copied())
+}
+
 /// Everything there is.
 pub(crate) fn all() -> Vec<Setting> {
     let mut all = Vec::new();
@@ -37,7 +44,8 @@ pub(crate) fn all() -> Vec<Setting> {
         all.extend(SURGES.iter().map(|world| Setting::new(world, exits)));
     }
     all.extend(FIXED.iter().map(|(world, exits)| Setting::new(world, *exits)));
-    all.extend(Scenario::LOGINS.iter().chain(Scenario::GATEWAYS).map(|world| Setting::new(world, 200)));
+    let behind = Scenario::LOGINS.iter().chain(Scenario::GATEWAYS).chain(Scenario::EXITS);
+    all.extend(behind.map(|world| Setting::new(world, 200)));
     all
 }
 

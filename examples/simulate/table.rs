@@ -29,6 +29,19 @@ const COLUMNS: &[Column] = &[
     Column("meta", |run| (run.metastability > 0.0).then_some(run.metastability), 2, false),
 ];
 
+/// What the columns are, below a table on a terminal. The page tells it at more length.
+const LEGEND: &str = "\
+Medians over the seeds, and in brackets the interval of the median (95 %, bootstrap); - where there is no such figure.
+efficiency     successes per attempt sent       per MB         successes per megabyte, up and down
+makespan       until the last job was over      failed         jobs given up: who gives up is done early
+parked         jobs put aside, to come back     p50, p99       from a job's beginning to its success
+wait p99       of that, spent on no attempt     bans           spoken by the site
+exit-s burned  exits times seconds of bans      banned hits    attempts on a banned exit
+innocent       exits resting for nothing        peak           most attempts in a second of a trouble's first 15
+detect         until a trouble was kept from    recover        from its end to nine tenths of the usual rate
+meta           attempts per success after a trouble, over those before it
+";
+
 /// A figure of all runs that have it.
 pub(crate) fn figure(runs: &[Played], of: fn(&Run) -> Option<f64>) -> Option<Interval> {
     let values: Vec<f64> = runs.iter().filter_map(|played| of(&played.run)).collect();
@@ -93,7 +106,7 @@ pub(crate) fn plain(results: &Results, settings: &[Setting]) -> String {
         text.truncate(text.trim_end().len());
         text.push('\n');
     }
-    text
+    text + "\n" + LEGEND
 }
 
 /// For a page.

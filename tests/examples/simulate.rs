@@ -22,6 +22,8 @@ fn it_prints_a_row_and_writes_a_line_for_each_design_in_each_world_and_no_page()
     let output = simulate(&out, &args);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let table = String::from_utf8(output.stdout).unwrap();
+    let (table, legend) = table.split_once("\n\n").expect("a legend below the table");
+    assert!(legend.contains("banned hits    attempts on a banned exit"), "{legend}");
     let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().take(3).collect()).collect();
     assert_eq!(
         rows[1..],
@@ -44,9 +46,12 @@ fn it_prints_a_row_and_writes_a_line_for_each_design_in_each_world_and_no_page()
 #[test]
 fn what_is_not_there_is_named_and_nothing_is_played() {
     for (args, told) in [
-        (["--worlds", "T,Nowhere"], "no world Nowhere"),
-        (["--policies", "nobody"], "no policy nobody"),
-        (["--pool", "7"], "no pool of 7"),
+        (
+            ["--worlds", "T,Nose"],
+            "'Nose' for '--worlds <NAMES>': there is none of this name; there are, the nearest first: Noise, ",
+        ),
+        (["--policies", "article"], "the nearest first: article-a, article-b, "),
+        (["--pool", "7"], "pools have 20, 200 or 1000 exits"),
         (["--seeds", "0"], "0 is not in"),
     ] {
         let output = simulate(&folder("unknown"), &args);
@@ -54,5 +59,38 @@ fn what_is_not_there_is_named_and_nothing_is_played() {
         assert!(output.stdout.is_empty());
         let error = String::from_utf8(output.stderr).unwrap();
         assert!(error.contains(told), "{error}");
+    }
+}
+
+#[test]
+fn what_cannot_be_written_is_told_with_its_path_and_cure_before_anything_is_played() {
+    let file = folder("a-file");
+    fs::write(&file, "").unwrap();
+    let output = simulate(&file.join("within"), &["--worlds", "Noise"]);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+    assert!(
+        error.contains("a-file/within/runs.jsonl cannot be written: ") && error.contains("--output"),
+        "{error}"
+    );
+    assert!(!error.contains("runs in"), "{error}");
+}
+
+#[test]
+fn the_help_names_all_worlds_and_designs() {
+    let output = simulate(&folder("helped"), &["--help"]);
+    let help = String::from_utf8(output.stdout).unwrap();
+    for name in [
+        "Noise",
+        "Esc-surge",
+        "S3",
+        "Stray10",
+        "Brown",
+        "Lossy",
+        "ours-throttle",
+        "article-b-repaired",
+        "oracle",
+    ] {
+        assert!(help.contains(name), "{name} is missing: {help}");
     }
 }

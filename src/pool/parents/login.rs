@@ -16,14 +16,14 @@ use std::time::Duration;
 /// A login that was accepted this lately is not doubted for a stray refusal: one in ten to twenty is none of its fault in
 /// the field.
 const PROVEN: Duration = Duration::from_secs(10);
-/// Unless so many more are refused than are not, in the order of sending: of strays of one in ten that is one in 100,000.
-const STRAYS: u64 = 5;
+/// Unless so many more are refused than are not, in the order of sending, that strays come to it with this chance: five where
+/// one in ten is a stray, two where one in a thousand is.
+const DOUBTED: f64 = 1e-5;
 /// What one costs its exit, in faults: three in a row are one of a thousand where one in ten is a stray, and a busy pool
 /// would lose all its exits to them.
 const STRAY: f32 = 0.5;
-/// So many stop a login that was doubted for its strays: of one in ten that is one in a hundred million, and a stop waits for a
-/// person.
-const CERTAIN: u64 = 8;
+/// So surely no strays stop a login that was doubted for them, for a stop waits for a person: eight, or three.
+const CERTAIN: f64 = 1e-8;
 /// So many stop one that has not worked lately: the one that was refused, and the one that tries it.
 const SURE: u64 = 2;
 /// How long a login out of traffic rests before one lease may try again; doubles up to a quarter of an hour.
@@ -40,12 +40,12 @@ const fn is_definitive(reason: AuthReason) -> bool {
     }
 }
 
-/// How many stop it.
-const fn enough(proven: bool) -> u64 {
-    if proven { CERTAIN } else { SURE }
-}
-
 impl Parent {
+    /// How many stop it.
+    fn enough(&self, proven: bool) -> u64 {
+        if proven { self.strays.in_a_row(CERTAIN) } else { SURE }
+    }
+
     /// It has a new password: nothing is known of it.
     pub(in crate::pool) fn renewed(&mut self) {
         (self.accepted, self.doublings, self.held) = (None, 0, false);
@@ -102,6 +102,7 @@ impl Pool {
     pub(super) fn accept(&mut self, now: Time, by: &Receipt) {
         let Some([_, Some(ix)]) = self.exits.get(by.at.0).map(|record| record.parents) else { return };
         let cleared = self.with_parent(ix, |parent| {
+            parent.strays.accept();
             // It may have been another password. What was sent after all that were refused clears the login, on trial or not.
             let counted = by.turn > 0 && parent.row.is_newer(by.turn) && !parent.is_stopped();
             if !parent.row.knows(by.turn) || parent.gate.is_stale(by.sent) && !counted {
@@ -119,6 +120,7 @@ impl Pool {
             parent.row.accept(by.turn);
             // Who was refused after this one was sent waits for the next: under load there is always one like this.
             let before = parent.refused.partition_point(|(_, at)| *at <= by.sent);
+            parent.strays.refuse(before);
             Some((doubted, parent.refused.drain(..before).collect::<Vec<_>>()))
         });
         // The login is right after all: then each refusal was a fault of the exit that made it.
@@ -168,15 +170,15 @@ impl Pool {
                 }
                 State::Open | State::Spaced { .. } => {
                     parent.refuse(now, by);
-                    if last_word || !proven || parent.row.most() >= STRAYS {
-                        parent.row.enough = enough(proven);
+                    if last_word || !proven || parent.row.most() >= parent.strays.in_a_row(DOUBTED) {
+                        parent.row.enough = parent.enough(proven);
                         parent.gate.doubt(now);
                     }
                     false
                 }
                 State::Trial { .. } => {
                     if mem::take(&mut parent.held) {
-                        parent.row.enough = enough(proven);
+                        parent.row.enough = parent.enough(proven);
                     }
                     parent.refuse(now, by);
                     let stops = !stale && (last_word || parent.row.most() >= parent.row.enough);

@@ -5,6 +5,7 @@ mod gateway;
 mod login;
 mod places;
 mod row;
+mod strays;
 mod throttle;
 
 use super::Pool;
@@ -16,6 +17,7 @@ use super::timers::Due;
 use crate::outcome::{AuthReason, Evidence, GatewayScope, Outcome, Phase, Seen};
 use crate::request::Time;
 use row::Row;
+use strays::Strays;
 use throttle::Flow;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,6 +38,7 @@ pub(super) struct Parent {
     /// Of a login: its leases so far, and those that were refused one after the other.
     entered: u64,
     row: Row,
+    strays: Strays,
     /// Of a gateway.
     pub(super) flow: Flow,
     faults: u32,
@@ -80,6 +83,7 @@ impl Parents {
             refused: Vec::new(),
             entered: 0,
             row: Row::default(),
+            strays: Strays::default(),
             flow: Flow::default(),
             faults: 0,
             doublings: 0,

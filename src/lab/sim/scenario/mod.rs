@@ -295,6 +295,12 @@ impl Scenario {
         self.name
     }
 
+    /// When all are blocked or refused at once, if they are, and when that is over.
+    #[must_use]
+    pub const fn trouble(&self) -> Option<(Duration, Duration)> {
+        self.trigger
+    }
+
     /// How many workers there are; none in an open load.
     pub(super) const fn workers(&self) -> u32 {
         match self.load {

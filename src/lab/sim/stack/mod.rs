@@ -45,7 +45,8 @@ impl Client {
 
 /// Plays a scenario with real layers around the simulated world: as [`run`](super::run) does, to the same decisions where the
 /// rules are the same. To be run on a current-thread runtime whose clock is paused; else it takes the scenario's own time, and
-/// no two runs are alike. Exits have a login each here: the worlds of [`LOGINS`](Scenario::LOGINS) are for the engine alone.
+/// no two runs are alike. Exits have a login each here, which is not refused: [`LOGINS`](Scenario::LOGINS) are for the engine
+/// alone, and of [`GATEWAYS`](Scenario::GATEWAYS) Key, Key2, Quota and Stray.
 ///
 /// ```
 /// use tower_egress::lab::sim::{Client, Policy, Scenario, run, run_stack};

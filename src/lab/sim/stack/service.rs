@@ -7,6 +7,7 @@ use crate::lab::sim::luck::{For, Luck};
 use crate::lab::sim::scenario::Scenario;
 use crate::lab::sim::world::{Answer, Attempt, Leg};
 use crate::outcome::{Evidence, Failure, Outcome, Phase, RetryAfter, Seen};
+use bytes::Bytes;
 use http::header::RETRY_AFTER;
 use http::{Request, Response, StatusCode};
 use std::collections::HashMap;
@@ -119,8 +120,13 @@ fn said(answer: &Answer) -> Result<Response<String>, Failure> {
         Outcome::Blocked { .. } => (StatusCode::FORBIDDEN, None),
         Outcome::RateLimited { retry_after } => (StatusCode::TOO_MANY_REQUESTS, retry_after),
         Outcome::OriginError { status } => (status, None),
-        Outcome::ProxyError { phase } => {
+        Outcome::ProxyError { phase } | Outcome::Interrupted { phase } => {
             return Err(Failure::new(phase, evidence.seen).login_accepted(evidence.login_accepted));
+        }
+        Outcome::GatewayOverloaded { .. } => {
+            let mut answer = Response::new(Bytes::new());
+            *answer.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+            return Err(Failure::new(Phase::Tunnel, evidence.seen).refused(answer));
         }
         _ => return Err(Failure::new(Phase::Head, Seen::Unknown)),
     };

@@ -91,6 +91,26 @@ fn the_layers_decide_as_the_engine_in_open_loads() {
 }
 
 #[test]
+fn the_layers_decide_as_the_engine_behind_gateways() {
+    for (name, jobs, refused) in [("Full", 3_000, 100), ("Out", 5_500, 5), ("Brown", 5_500, 50)] {
+        let world = Scenario::find(name).unwrap().pool(20, 128).jobs(jobs);
+        same_for_all(&world);
+        let run = run_kept(&world, Policy::Ours, 1).0;
+        assert!(run.overloaded + run.unreached >= refused, "{name}: {}, {}", run.overloaded, run.unreached);
+    }
+}
+
+#[test]
+fn the_layers_decide_as_the_engine_through_exits_that_are_dead_come_and_go_or_break_off() {
+    for name in ["Dead", "Gone", "Flap", "Lossy"] {
+        let world = Scenario::find(name).unwrap().pool(20, 32).jobs(2_000);
+        same_for_all(&world);
+        let run = run_kept(&world, Policy::Ours, 1).0;
+        assert!(run.attempts > run.done + 20, "{name}: {} attempts, {} done", run.attempts, run.done);
+    }
+}
+
+#[test]
 fn the_layers_send_a_job_as_often_as_the_scenario_says() {
     let world = Scenario::named("P").unwrap().pool(20, 32).jobs(700).sends(2);
     same_for_all(&world);

@@ -75,6 +75,14 @@ pub(super) enum Leg {
     Answered(Time, Answer),
 }
 
+impl Leg {
+    pub(super) const fn at(&self) -> Time {
+        match self {
+            Self::Arrives(at) | Self::Answered(at, _) => *at,
+        }
+    }
+}
+
 pub(super) struct World {
     luck: Luck,
     exits: Vec<Exit>,

@@ -1,5 +1,7 @@
 //! The engine: takes what happens next, and asks the policy what to do about it.
 
+mod way;
+
 use super::contender::{Contender, Endless, Next, Why};
 use super::job::{Job, Load};
 use super::journal::{Entry, Heard, Journal, What};
@@ -8,12 +10,11 @@ use super::metrics::{Metrics, Run};
 use super::policy::Policy;
 use super::queue::{Planned, Queue};
 use super::scenario::{Scenario, worker_starts};
-use super::world::{Answer, Attempt, Leg, Truth, World};
-use crate::fleet::SLOW;
-use crate::outcome::{Evidence, Outcome, Phase, Seen};
+use super::world::{Truth, World};
 use crate::request::Time;
 use std::collections::VecDeque;
 use std::time::Duration;
+use way::UnderWay;
 
 /// Plays one scenario by one policy's rules. The same three give the same [`Run`], its log included.
 #[must_use]
@@ -82,19 +83,6 @@ struct Known {
     /// It looks once more in this very millisecond.
     rings: Option<Planned>,
     under_way: Option<UnderWay>,
-}
-
-/// An attempt.
-#[derive(Clone, Copy)]
-struct UnderWay {
-    attempt: Attempt,
-    sent: Time,
-    /// Its next leg ends then, with this if it is the last one.
-    at: Time,
-    answer: Option<Answer>,
-    leg: Option<Planned>,
-    deadline: Time,
-    late: Option<Planned>,
 }
 
 struct Engine<'a> {
@@ -328,68 +316,6 @@ impl<'a> Engine<'a> {
         if begins {
             self.note(now, id, What::Wait);
         }
-    }
-
-    /// Sends it. What it does next, if the answer is there at once.
-    fn send(&mut self, now: Time, id: u32, exit: u32) -> Option<(Next, Truth)> {
-        self.note(now, id, What::Send(exit));
-        let known = &mut self.jobs[id as usize];
-        let (job, number) = (known.job, known.sent);
-        known.sent += 1;
-        known.waited += now.since(known.idle.take().unwrap_or(now));
-        self.metrics.sent(now, &job);
-        let nth = self.world.use_exit(exit);
-        let attempt = Attempt { job, number, exit, nth };
-        let (at, answer) = match self.world.send(now, &attempt) {
-            Leg::Arrives(at) => (at, None),
-            Leg::Answered(at, answer) => (at, Some(answer)),
-        };
-        let leg = (at > now).then(|| self.queue.plan(at, Event::Leg(id)));
-        let deadline = self.contender.deadline(id);
-        known.under_way = Some(UnderWay { attempt, sent: now, at, answer, leg, deadline, late: None });
-        let next = self.advance(now, id);
-        if let Some(way) = self.jobs[id as usize].under_way.as_mut().filter(|_| next.is_none()) {
-            way.late = (deadline < Time::MAX).then(|| self.queue.plan(deadline, Event::Late(id)));
-        }
-        next
-    }
-
-    /// An attempt under way: through the legs that are over, to its answer or the end of its time.
-    fn advance(&mut self, now: Time, id: u32) -> Option<(Next, Truth)> {
-        let mut way = self.jobs[id as usize].under_way?;
-        let attempt = way.attempt;
-        while way.at <= now {
-            if let Some(answer) = way.answer {
-                self.world.answered(&attempt, &answer);
-                self.metrics.answered(&attempt, &answer);
-                return Some(self.end_attempt(now, way, &answer.evidence, answer.truth));
-            }
-            let (at, answer) = self.world.arrive(now, &attempt);
-            self.metrics.arrived(now, &attempt, answer.truth);
-            self.metrics.bans(now, &self.world);
-            (way.at, way.answer) = (at, Some(answer));
-            way.leg = (way.at > now).then(|| self.queue.plan(way.at, Event::Leg(id)));
-            self.jobs[id as usize].under_way = Some(way);
-        }
-        if way.deadline > now {
-            return None;
-        }
-        self.world
-            .lose(&attempt, &way.answer.map_or(Leg::Arrives(way.at), |answer| Leg::Answered(way.at, answer)));
-        let cut = Evidence::of(Outcome::Interrupted { phase: Phase::Head });
-        let cut = cut.seen(Seen::Unknown).blameless(now.since(way.sent) < SLOW);
-        Some(self.end_attempt(now, way, &cut, Truth::Unreached))
-    }
-
-    fn end_attempt(&mut self, now: Time, way: UnderWay, evidence: &Evidence, truth: Truth) -> (Next, Truth) {
-        let Attempt { job, exit, .. } = way.attempt;
-        let known = &mut self.jobs[job.id as usize];
-        (known.under_way, known.idle) = (None, Some(now));
-        for planned in [way.leg, way.late].into_iter().flatten() {
-            self.queue.take_back(planned);
-        }
-        self.journal.hear(now, job, Heard::Answer(exit, *evidence));
-        (self.contender.answered(now, &job, exit, evidence, &self.world), truth)
     }
 
     /// It is over, or put aside: its worker takes another at once.
