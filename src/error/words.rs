@@ -39,7 +39,7 @@ fn each_refusal_says_what_where_when_and_the_cure() {
     for (refusal, sentence) in [
         (
             none(counts(|counts| (counts.dead, counts.busy) = (1, 3))),
-            "no exit may serve shop.example now (1 dead, 3 at their pool's limits); the first may in 4.2 s: ask again then, raise \
+            "no exit may serve shop.example now (1 dead, 3 used as often as may be); the first may in 4.2 s: ask again then, raise \
              LeaseRequest::patience, or add exits",
         ),
         (
