@@ -3,7 +3,6 @@
 use super::scene::{AT_ONCE, DELAY, SHOP, Scene, now, when};
 use super::{Shown, check, say, seconds};
 use http::StatusCode;
-use std::num::NonZeroU32;
 use std::time::Duration;
 use tokio::time::sleep;
 use tower_egress::LeaseRequest;
@@ -116,14 +115,11 @@ pub(super) async fn has_no_turn() -> Shown {
     say("requests", format!("{parked} were parked: given back unsent, with a time to come again"))?;
     say(
         "scheduler",
-        "retries take turns, two a second or a tenth of what was in flight; a broken connection",
+        "retries take turns, two a second or a tenth of what was in flight; a broken connection takes",
     )?;
     say(
         "",
-        format!(
-            "costs two. Whose turn is after its deadline ({}), or 30 s away, is told when",
-            seconds(SOON)
-        ),
+        format!("two. Whose turn is after its deadline ({}), or 30 s away, is told when", seconds(SOON)),
     )?;
     say("cost", format!("{cost}: what the site has seen is billed"))?;
     say("healed", format!("after {}: each came again when it had been told to", seconds(took)))?;

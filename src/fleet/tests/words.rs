@@ -65,7 +65,7 @@ fn an_exit_that_was_but_used_a_moment_ago_is_not_on_trial() {
     for exit in 0..200 {
         world.pass(Duration::from_millis(100));
         let Ok(grant) = world.at("shop.test", &LeaseRequest::per_request()) else { continue };
-        world.finish(&grant, if exit % 4 == 0 { limited(Some(1)) } else { Outcome::Ok.into() });
+        world.finish(&grant, if exit % 4 == 0 { limited(Some(1)) } else { Outcome::Ok });
     }
     let mut seen = 0;
     for _ in 0..200 {
