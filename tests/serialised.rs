@@ -85,7 +85,7 @@ async fn a_field_that_is_renamed_breaks_who_reads_it() {
             &data["origins"][0],
             "benched diagnosis gap heat held lately leases limit origin outcomes pool spread wire",
         ),
-        (&data["hottest"][0], "cooling exit heat origin"),
+        (&data["hottest"][0], "cooling exit heat line origin"),
         (&data["forgotten"], "leases origins outcomes wire"),
         (&data["refusals"], "behind busy closed last moved no_usable_exit origin_full origin_held stopped"),
         (
@@ -93,7 +93,7 @@ async fn a_field_that_is_renamed_breaks_who_reads_it() {
             "auth_error blocked fatal gateway_overloaded interrupted ok origin_error proxy_error rate_limited \
              session_lost target_denied target_failed target_unreachable too_large",
         ),
-        (&data["busiest"][0], "exit share wire"),
+        (&data["busiest"][0], "exit line share wire"),
         (&data["pools"][0], "cost exits leases name wire"),
         (&data["wire"], "received sent"),
     ] {

@@ -29,7 +29,7 @@ pub struct UnusableCounts {
     pub avoided: u32,
     /// Held by somebody else alone.
     pub reserved: u32,
-    /// At the limits of their pool: as many leases as may be, or leased for this origin a moment ago.
+    /// Used as often as may be: with as many leases out as their pool allows, or leased for this origin a moment ago.
     pub busy: u32,
 }
 
@@ -71,7 +71,7 @@ impl fmt::Display for UnusableCounts {
             (self.quarantined, "kept out by hand"),
             (self.avoided, "refused for this request before"),
             (self.reserved, "held by somebody else alone"),
-            (self.busy, "at their pool's limits"),
+            (self.busy, "used as often as may be"),
         ];
         let mut comma = "";
         for (count, name) in named.into_iter().filter(|(count, _)| *count > 0) {

@@ -8,22 +8,23 @@ use std::time::{Duration, Instant};
 
 const IN: Duration = Duration::from_millis(4_200);
 
+/// No test looks at it.
+#[allow(clippy::disallowed_methods, reason = "std has no other way to make one")]
+fn some_time() -> Instant {
+    Instant::now()
+}
+
 fn none(counts: UnusableCounts) -> LeaseError {
     LeaseError::NoUsableExit {
         origin: Origin::new("shop.example"),
-        retry_at: Instant::now(),
+        retry_at: some_time(),
         retry_in: IN,
         counts,
     }
 }
 
 fn held(why: HeldBy) -> LeaseError {
-    LeaseError::OriginHeld {
-        origin: Origin::new("shop.example"),
-        retry_at: Instant::now(),
-        retry_in: IN,
-        why,
-    }
+    LeaseError::OriginHeld { origin: Origin::new("shop.example"), retry_at: some_time(), retry_in: IN, why }
 }
 
 #[test]
@@ -35,11 +36,11 @@ fn each_refusal_says_what_where_when_and_the_cure() {
     };
     let bound = "as many leases are out as Bounds::leases allows";
     let behind =
-        LeaseError::Behind { origin: Origin::new("shop.example"), retry_at: Instant::now(), retry_in: IN };
+        LeaseError::Behind { origin: Origin::new("shop.example"), retry_at: some_time(), retry_in: IN };
     for (refusal, sentence) in [
         (
             none(counts(|counts| (counts.dead, counts.busy) = (1, 3))),
-            "no exit may serve shop.example now (1 dead, 3 at their pool's limits); the first may in 4.2 s: ask again then, raise \
+            "no exit may serve shop.example now (1 dead, 3 used as often as may be); the first may in 4.2 s: ask again then, raise \
              LeaseRequest::patience, or add exits",
         ),
         (
@@ -72,7 +73,7 @@ fn each_refusal_says_what_where_when_and_the_cure() {
              LeaseRequest::patience",
         ),
         (
-            LeaseError::Busy { bound, retry_at: Instant::now(), retry_in: IN },
+            LeaseError::Busy { bound, retry_at: some_time(), retry_in: IN },
             "as many leases are out as Bounds::leases allows; ask again in 4.2 s, run fewer requests at once, or raise the \
              bound with Builder::bounds",
         ),

@@ -123,10 +123,21 @@ impl fmt::Debug for ExitId {
 }
 
 /// One egress identity: where to dial and as whom. Cheap to clone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Exit {
     route: Route,
+    /// Of the list that it was read from; 0 for what was not read.
+    line: u32,
 }
+
+/// Where it was read does not matter.
+impl PartialEq for Exit {
+    fn eq(&self, other: &Self) -> bool {
+        self.route == other.route
+    }
+}
+
+impl Eq for Exit {}
 
 impl Exit {
     /// Reads one proxy spec.
@@ -162,7 +173,7 @@ impl Exit {
 
     fn new(via: Via, host: &str, port: u16, credential: Option<Credential>) -> Self {
         let id = ExitId::of(via, host, port, credential.as_ref().map_or("", Credential::user), None);
-        Self { route: Route::new(id, via, host, port, credential, Reuse::Anybody) }
+        Self { route: Route::new(id, via, host, port, credential, Reuse::Anybody), line: 0 }
     }
 
     /// One session of a gateway; `fresh` if each connection is another exit.
@@ -176,7 +187,7 @@ impl Exit {
     ) -> Self {
         let id = ExitId::of(via, host, port, credential.as_ref().map_or("", Credential::user), token);
         let reuse = if fresh { Reuse::Nobody } else { Reuse::Anybody };
-        Self { route: Route::new(id, via, host, port, credential, reuse) }
+        Self { route: Route::new(id, via, host, port, credential, reuse), line: 0 }
     }
 
     /// The same proxy and login at another port, which is another exit.
@@ -184,7 +195,7 @@ impl Exit {
         if port == self.route.port() {
             return self.clone();
         }
-        Self { route: self.route.at_port(self.id_at(port), port) }
+        Self { route: self.route.at_port(self.id_at(port), port), line: self.line }
     }
 
     /// The name that it would have at another port; its own, if the port is its own.
@@ -197,13 +208,24 @@ impl Exit {
     #[cfg(feature = "client")]
     #[must_use]
     pub fn proxy_tls(self, tls: &ProxyTls) -> Self {
-        Self { route: self.route.with_tls(Some(tls.clone())) }
+        Self { route: self.route.with_tls(Some(tls.clone())), ..self }
     }
 
     /// Says whose proxy it is, where its host does not.
     #[must_use]
     pub fn vendor(self, vendor: Vendor) -> Self {
-        Self { route: self.route.with_vendor(vendor) }
+        Self { route: self.route.with_vendor(vendor), ..self }
+    }
+
+    /// The line of the list that it was read from, in the list's own text; `None` for what was not read from one.
+    #[must_use]
+    pub const fn line(&self) -> Option<u32> {
+        if self.line > 0 { Some(self.line) } else { None }
+    }
+
+    /// As it stands in another list.
+    pub(crate) const fn stands_as(&mut self, other: &Self) {
+        self.line = other.line;
     }
 
     /// The exit's name.

@@ -50,7 +50,7 @@ pub struct Snapshot {
     pub origins: Vec<OriginSnapshot>,
     /// The origins that had to be forgotten for others (65,536 are known at once): what they had counted.
     pub forgotten: OriginTotals,
-    /// The hottest pairs, hottest first; at most ten.
+    /// The hottest pairs, and those that rest, hottest first; at most ten. Pairs below 0.1 that do not rest are left out: 0.05 is assumed of a new one.
     pub hottest: Vec<PairSnapshot>,
     /// Bytes on the wire through all exits, sessions that are gone included, since the scheduler was built. As far as clients
     /// count them: an attempt's come in when its lease has ended and its body is over, given-up ones included.
@@ -67,6 +67,8 @@ pub struct Snapshot {
 
 /// How many of the hottest pairs are told.
 const HOTTEST: usize = 10;
+/// Heat that is nothing to tell: twice what is assumed of an exit that is new at a site.
+pub(super) const COLD: f32 = 0.1;
 /// How many of the exits with most bytes are told.
 const BUSIEST: usize = 10;
 
@@ -101,10 +103,13 @@ impl Snapshot {
         origins.sort_by(|a, b| {
             b.outcomes.total().cmp(&a.outcomes.total()).then_with(|| a.origin.cmp(&b.origin))
         });
-        let mut pairs: Vec<_> = pool.pair_facts(now).collect();
+        // What is cold and does not rest is nothing to tell.
+        let told = |pair: &crate::pool::PairFacts<'_>| pair.heat >= COLD || !pair.cooling.is_zero();
+        let mut pairs: Vec<_> = pool.pair_facts(now).filter(told).collect();
         pairs.sort_unstable_by(|a, b| b.heat.total_cmp(&a.heat).then_with(|| a.exit.cmp(&b.exit)));
         let pair = |facts: crate::pool::PairFacts<'_>| PairSnapshot {
             exit: facts.exit,
+            line: facts.line,
             origin: facts.origin.clone(),
             heat: facts.heat,
             cooling: facts.cooling,
@@ -141,11 +146,11 @@ impl Snapshot {
 }
 
 /// The exits with most bytes, of all that have any.
-fn busiest(mut exits: Vec<(ExitId, WireBytes)>, all: WireBytes) -> Vec<ExitTraffic> {
-    exits.sort_unstable_by(|(a, one), (b, two)| two.total().cmp(&one.total()).then_with(|| a.cmp(b)));
+fn busiest(mut exits: Vec<(ExitId, Option<u32>, WireBytes)>, all: WireBytes) -> Vec<ExitTraffic> {
+    exits.sort_unstable_by(|(a, _, one), (b, _, two)| two.total().cmp(&one.total()).then_with(|| a.cmp(b)));
     let share = |wire: WireBytes| wire.total() as f64 / all.total().max(1) as f64;
     let told = exits.into_iter().take(BUSIEST);
-    told.map(|(exit, wire)| ExitTraffic { exit, wire, share: share(wire) }).collect()
+    told.map(|(exit, line, wire)| ExitTraffic { exit, line, wire, share: share(wire) }).collect()
 }
 
 /// Exits by state.
@@ -226,7 +231,7 @@ pub struct OriginSnapshot {
     pub wire: WireBytes,
     /// Recent block rate over all exits, 0 to 1.
     pub heat: f32,
-    /// Exits that rest at this origin, or are on trial there.
+    /// Exits that rest at this origin, or are on trial there; not those that were but used a moment ago.
     pub benched: u32,
     /// For how long it is left alone still, since it fails everybody: no time at all while one request tries it.
     pub held: Option<Duration>,
@@ -270,6 +275,8 @@ pub struct OriginTotals {
 pub struct ExitTraffic {
     /// The exit.
     pub exit: ExitId,
+    /// The line of the list that it was read from, if it was; see [`ExitList::line_of`](crate::ExitList::line_of).
+    pub line: Option<u32>,
     /// Bytes on the wire.
     pub wire: WireBytes,
     /// Their share of all the fleet's, 0 to 1.
@@ -283,6 +290,8 @@ pub struct ExitTraffic {
 pub struct PairSnapshot {
     /// The exit.
     pub exit: ExitId,
+    /// The line of the list that it was read from, if it was.
+    pub line: Option<u32>,
     /// The site.
     pub origin: Origin,
     /// Recent block rate, 0 to 1.

@@ -1,6 +1,8 @@
 //! A snapshot as a table for people.
 
+use super::snapshot::COLD;
 use super::{OriginSnapshot, OriginTotals, PoolSnapshot, Snapshot};
+use crate::exit::ExitId;
 use crate::outcome::{Multiplier, OutcomeCounts, WireBytes};
 use std::fmt;
 
@@ -25,7 +27,11 @@ impl fmt::Display for Snapshot {
             row(f, "  lately", lately)?;
         }
         if self.alarm {
-            row(f, "  alarm", "until that has been healthy three times in a row")?;
+            row(
+                f,
+                "  alarm",
+                "lower the fleet's concurrency; over when lately is healthy three times in a row",
+            )?;
         }
         row(f, "outcomes", Outcomes(&self.outcomes))?;
         if self.wire.total() > 0 {
@@ -48,17 +54,25 @@ impl fmt::Display for Snapshot {
         }
         for exit in self.busiest.iter().take(BUSIEST) {
             let (size, share) = (Size(exit.wire.total()), 100.0 * exit.share);
-            row(f, "  most through", format_args!("{}: {size}, {share:.0} %", exit.exit))?;
+            row(f, "  most through", format_args!("{}: {size}, {share:.0} %", Named(exit.exit, exit.line)))?;
         }
         if self.parked > 0 {
             row(f, "parked", format_args!("{} requests, too many retries before them", self.parked))?;
         }
         self.origins(f)?;
         for pair in &self.hottest {
-            let text = format_args!("{:.2} {} at {}", pair.heat, pair.exit, pair.origin);
-            match pair.cooling.as_secs() {
-                0 => row(f, "hot pair", text)?,
-                rests => row(f, "hot pair", format_args!("{text}, rests {rests} s"))?,
+            let text = format_args!("{} at {}", Named(pair.exit, pair.line), pair.origin);
+            let rests = pair.cooling.as_secs_f64();
+            match (pair.heat >= COLD, rests > 0.0) {
+                (false, _) => row(f, "cooling pair", format_args!("{text}, for {rests:.1} s"))?,
+                (true, false) => row(f, "hot pair", format_args!("{text}, heat {:.2}", pair.heat))?,
+                (true, true) => {
+                    row(
+                        f,
+                        "hot pair",
+                        format_args!("{text}, heat {:.2}, cooling for {rests:.1} s", pair.heat),
+                    )?;
+                }
             }
         }
         let refused = [
@@ -116,6 +130,17 @@ fn row(f: &mut fmt::Formatter<'_>, name: &str, value: impl fmt::Display) -> fmt:
     writeln!(f, "{name:<21} {value}")
 }
 
+/// An exit by its id, and where it stands in its list.
+struct Named(ExitId, Option<u32>);
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(exit, line) = self;
+        write!(f, "{exit}")?;
+        line.map_or(Ok(()), |line| write!(f, " (line {line})"))
+    }
+}
+
 struct OriginRow<'a>(&'a OriginSnapshot);
 
 impl fmt::Display for OriginRow<'_> {
@@ -127,7 +152,7 @@ impl fmt::Display for OriginRow<'_> {
             write!(f, "; heat {:.2}", origin.heat)?;
         }
         if origin.benched > 0 {
-            write!(f, "; {} resting", origin.benched)?;
+            write!(f, "; {} cooling or on trial", origin.benched)?;
         }
         if let Some(limit) = origin.limit {
             write!(f, "; at most {limit} at once")?;

@@ -34,8 +34,8 @@ impl fmt::Display for Band {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Healthy => "healthy",
-            Self::Attention => "more than the usual few second tries",
-            Self::Alarm => "asking too hard: lower the fleet's concurrency, not single backoffs",
+            Self::Attention => "attention",
+            Self::Alarm => "alarm",
         })
     }
 }

@@ -28,6 +28,11 @@ impl Pool {
             }
         }
         for origin in self.origins.iter() {
+            let spaced = |pair: &&Pair| {
+                let at = self.origins.get(pair.origin).is_some_and(|at| at.name == origin.name);
+                at && pair.exit.index().is_some() && matches!(pair.gate.state(), State::Spaced { .. })
+            };
+            assert_eq!(origin.spaced as usize, self.pairs.iter().filter(spaced).count());
             assert!(origin.resting.len() <= origin.benched.len() as usize);
             let here = |pair: &&Pair| {
                 let at = self.origins.get(pair.origin);

@@ -58,6 +58,8 @@ pub(crate) struct PoolFacts {
 
 pub(crate) struct PairFacts<'a> {
     pub(crate) exit: ExitId,
+    /// Of its list.
+    pub(crate) line: Option<u32>,
     pub(crate) origin: &'a Origin,
     pub(crate) heat: f32,
     pub(crate) cooling: Duration,
@@ -102,7 +104,7 @@ impl Pool {
             counts: record.counts,
             wire: record.wire,
             heat: record.heat.prior(now),
-            benched: record.benched.len(),
+            benched: record.benched.len().saturating_sub(record.spaced),
             held: Self::held_for(now, &record.room),
             gap: record.gap.figure(),
             spread: self.spreads.figure(record.spread, now),
@@ -125,9 +127,10 @@ impl Pool {
     }
 
     /// What each exit that has carried something has carried.
-    pub(crate) fn exit_bytes(&self) -> impl Iterator<Item = (ExitId, WireBytes)> {
+    pub(crate) fn exit_bytes(&self) -> impl Iterator<Item = (ExitId, Option<u32>, WireBytes)> {
         let all = self.exits.fixed.iter().chain(self.exits.minted.iter());
-        all.filter(|record| record.wire.total() > 0).map(|record| (record.id(), record.wire))
+        let carried = all.filter(|record| record.wire.total() > 0);
+        carried.map(|record| (record.id(), record.exit.line(), record.wire))
     }
 
     pub(crate) fn pair_facts(&self, now: Time) -> impl Iterator<Item = PairFacts<'_>> {
@@ -137,9 +140,10 @@ impl Pool {
                 State::Resting { until } => until.since(now),
                 State::Open | State::Spaced { .. } | State::Trial { .. } => Duration::ZERO,
             };
-            let gateway = self.exits.get(pair.exit)?.source.gateway();
-            let heat = pair.heat.rate(now, origin.prior(now, gateway));
-            Some(PairFacts { exit: self.exits.id(pair.exit)?, origin: &origin.name, heat, cooling })
+            let record = self.exits.get(pair.exit)?;
+            let (exit, line) = (self.exits.id(pair.exit)?, record.exit.line());
+            let heat = pair.heat.rate(now, origin.prior(now, record.source.gateway()));
+            Some(PairFacts { exit, line, origin: &origin.name, heat, cooling })
         })
     }
 }

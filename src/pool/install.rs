@@ -164,6 +164,7 @@ impl Pool {
         if other {
             self.set_exit(now, exit);
         }
+        self.exits.fixed[at as usize].exit.stands_as(exit);
     }
 
     fn install_gateways(

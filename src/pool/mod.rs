@@ -352,6 +352,8 @@ impl Pool {
             if let Some(record) = self.origins.get_mut(origin) {
                 if let Some(index) = exit.index() {
                     keep_rest(&mut record.resting, exit, before, after);
+                    record.spaced += u32::from(matches!(after, State::Spaced { .. }));
+                    record.spaced -= u32::from(matches!(before, State::Spaced { .. }));
                     record.benched.set(index, !after.admits(), self.exits.len());
                 }
             }

@@ -59,6 +59,8 @@ pub(crate) struct OriginRecord {
     pub(super) gap: Gap,
     /// Exits whose pair admits nobody.
     pub(super) benched: Bits,
+    /// How many of them were but used a moment ago.
+    pub(super) spaced: u32,
     /// How many places rest here after a block. A session is let go instead, and its pair forgotten.
     pub(super) burned: u32,
     /// When each resting pair's rest is over.
@@ -163,6 +165,7 @@ impl Origins {
             proof: Proof::default(),
             gap: Gap::default(),
             benched: Bits::default(),
+            spaced: 0,
             burned: 0,
             resting: BTreeSet::new(),
             room: Room::EMPTY,

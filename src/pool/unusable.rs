@@ -38,7 +38,8 @@ impl View<'_> {
         let benched = left.min(self.record.benched.len());
         counts.avoided = left - benched;
         counts.cooling = benched.min(count(self.record.resting.len()));
-        counts.on_trial = (down - dead) + (benched - counts.cooling);
+        counts.busy = (benched - counts.cooling).min(self.record.spaced);
+        counts.on_trial = (down - dead) + (benched - counts.cooling - counts.busy);
         let soonest = self.first_back();
         let trial = (counts.on_trial > 0 || soonest.is_none()).then(|| self.now + TRIAL);
         let retry_at = [soonest, trial].into_iter().flatten().min().unwrap_or(self.now);

@@ -34,7 +34,7 @@ fn each_failure_happens_and_heals_and_a_user_can_read_off_how() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(output.stderr.is_empty() && !text.contains("NOT HEALED"), "{output:?}");
     for row in ["happened", "requests", "scheduler", "cost", "healed"] {
-        assert_eq!(text.matches(&format!("\n  {row} ")).count(), 6, "{row}: {text}");
+        assert_eq!(text.matches(&format!("\n  {row} ")).count(), 9, "{row}: {text}");
     }
 
     let proxy = answer(&text, "dead proxy");
@@ -52,6 +52,21 @@ fn each_failure_happens_and_heals_and_a_user_can_read_off_how() {
     let [fetched, asked, sent, billed] = cost(limited);
     assert_eq!((fetched, sent, billed), (asked, asked + 1, asked + 1), "{limited}");
     assert!((20.0..26.0).contains(&healed(limited)) && limited.contains("its own exit again"), "{limited}");
+
+    let down = answer(&text, "site's 503");
+    let [fetched, asked, sent, billed] = cost(down);
+    assert!(fetched == asked && billed == sent && sent <= asked + 26, "{down}");
+    assert!((12.0..30.0).contains(&healed(down)) && down.contains("0 exits are charged"), "{down}");
+
+    let spaced = answer(&text, "many 429s");
+    let [fetched, asked, sent, billed] = cost(spaced);
+    assert!(fetched == asked && sent == billed && (sent - asked) * 5 < asked, "{spaced}");
+    assert!(spaced.contains("learned from its 429s"), "{spaced}");
+
+    let parked = answer(&text, "parked requests");
+    let [fetched, asked, sent, billed] = cost(parked);
+    assert!(fetched == asked && sent >= billed && sent < asked + 420 && healed(parked) > 8.0, "{parked}");
+    assert!(parked.contains("were parked") && !parked.contains(" 0 were parked"), "{parked}");
 
     for (question, rest) in [("gateway's 503", 2.0..6.0), ("gateway's 429", 20.0..26.0)] {
         let gateway = answer(&text, question);

@@ -6,6 +6,7 @@ mod configured;
 mod failures;
 mod fetch;
 mod outbound;
+mod parked;
 mod prices_and_crawl;
 mod program;
 mod quickstart;

@@ -40,7 +40,8 @@ async fn what_each_attempt_has_cost_is_in_the_trail_and_in_the_exits_account() {
     assert!((fleet.busiest[0].share - 9_100.0 / 9_834.0).abs() < 1e-9, "{:?}", fleet.busiest);
     let table = fleet.to_string();
     assert!(table.contains("bytes on the wire     330 B sent, 9.5 kB received\n"), "{table}");
-    assert!(table.contains(&format!("  most through        {}: 9.1 kB, 93 %\n", trail[2].exit)), "{table}");
+    let named = format!("{} (line {})", trail[2].exit, fleet.busiest[0].line.unwrap());
+    assert!(table.contains(&format!("  most through        {named}: 9.1 kB, 93 %\n")), "{table}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,4 +1,4 @@
-//! The four failure domains, each made to happen in the lab and to heal: `--failures`.
+//! What fails, each made to happen in the lab and to heal: `--failures`. The four failure domains, and a site as a whole.
 //!
 //! In memory and under paused time: but for the sockets it is a real run, with the rests of one, and nobody waits for them.
 
@@ -8,6 +8,7 @@ mod login;
 mod pair;
 mod request;
 mod scene;
+mod site;
 
 use std::error::Error;
 use std::fmt::Display;
@@ -30,7 +31,7 @@ const HEAD: &str = "\
 Things fail in the lab, one after the other, until each has healed. The lab is in memory, and its clock jumps from event to
 event: the waits are those of a real run, and take no time. Sent: attempts. Billed: what proxies passed on to a site.";
 const TAIL: &str = "\
-Exit, pair, gateway and login: each failed, and healed. All other cases are in the README, under \"What happens to my request\".";
+Exit, pair, site, gateway and login: each failed, and healed. All other cases are in the README, under \"What happens to my request\".";
 
 /// Shows them all. It succeeds if each of them happened and healed.
 pub(crate) fn show() -> ExitCode {
@@ -51,6 +52,9 @@ async fn scenes() -> io::Result<bool> {
         is_shown("What happened to my dead proxy? (exit)", exit::dies()).await?,
         is_shown("What happened to my 403? (pair of exit and site)", pair::burns()).await?,
         is_shown("What happened to my 429? (pair of exit and site)", pair::slows_down()).await?,
+        is_shown("What happened to my site's 503? (site)", site::goes_down()).await?,
+        is_shown("What happened to my many 429s? (site)", site::limits_each_exit()).await?,
+        is_shown("What happened to my parked requests? (site)", site::has_no_turn()).await?,
         is_shown("What happened to my gateway's 503? (gateway)", gateway::overloads(None)).await?,
         is_shown("What happened to my gateway's 429? (gateway)", gateway::overloads(Some(HINT))).await?,
         is_shown("What happened to my wrong password? (login)", login::dies()).await?,

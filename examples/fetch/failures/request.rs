@@ -8,6 +8,7 @@ use tower_egress::error::AttemptRecord;
 use tower_egress::lab::MemoryWorld;
 use tower_egress::lease::Leased;
 use tower_egress::retry::ExitAwareRetry;
+use tower_egress::verdict::Why;
 use tower_egress::{Body, Error, ExitId, LeaseRequest, Next, Served};
 
 /// The layers as in every program; the lab stands where the client would.
@@ -21,7 +22,7 @@ pub(super) struct Page {
     pub(super) attempts: Vec<AttemptRecord>,
 }
 
-/// Fetches a page as the main job does: where a refusal says when to come back, it comes back then.
+/// Fetches a page as the main job does: where a refusal says when to come back, or the request had no turn in time, it comes back then.
 pub(super) async fn fetch(stack: Stack, url: String, ask: LeaseRequest) -> Page {
     let mut attempts = Vec::new();
     loop {
@@ -33,8 +34,9 @@ pub(super) async fn fetch(stack: Stack, url: String, ask: LeaseRequest) -> Page 
             Err(error) => error,
         };
         attempts.extend(error.attempts());
+        let late = matches!(error.why(), Some(Why::Parked { .. } | Why::Deadline));
         match error.next() {
-            Next::At(time) if error.is_refusal() => sleep_until(time.into()).await,
+            Next::At(time) if late || error.is_refusal() => sleep_until(time.into()).await,
             _ => return Page { end: Err(error), fetched: false, attempts },
         }
     }

@@ -70,10 +70,16 @@ impl Scene {
 
     /// A round: pages that are asked for at once, each through any exit.
     pub(super) async fn round(&mut self, url: &str) -> Vec<Page> {
-        let fetch = |_| fetch(self.stack.clone(), url.to_owned(), LeaseRequest::per_request());
-        let pages = (0..AT_ONCE).map(fetch).collect::<JoinSet<_>>().join_all().await;
-        pages.iter().for_each(|page| self.count(page));
+        let pages = self.crowd(url, AT_ONCE, LeaseRequest::per_request()).await;
         sleep(PACE).await;
+        pages
+    }
+
+    /// So many pages at once.
+    pub(super) async fn crowd(&mut self, url: &str, many: u32, ask: LeaseRequest) -> Vec<Page> {
+        let fetch = |_| fetch(self.stack.clone(), url.to_owned(), ask.clone());
+        let pages = (0..many).map(fetch).collect::<JoinSet<_>>().join_all().await;
+        pages.iter().for_each(|page| self.count(page));
         pages
     }
 

@@ -22,7 +22,7 @@ impl Entry {
     }
 
     pub(super) fn read(first: Exit, more: u16, line: u32) -> Self {
-        Self { first, more, line }
+        Self { first: Exit { line, ..first }, more, line }
     }
 
     /// A part of its ports, which must be among them.

@@ -205,7 +205,7 @@ fn a25_the_table_has_every_figure_and_no_heat_where_nothing_was_refused() {
         "leases                79, 0 out on 0 exits\n",
         "  fine.test           8 leases: ok 8\n",
         "  shop-with-a-long-name.test 30 leases: ok 30\n",
-        "  shop.test           1 leases: blocked 1; heat 0.14; 1 resting\n",
+        "  shop.test           1 leases: blocked 1; heat 0.14; 1 cooling or on trial\n",
         "    blocks            1 of 1 attempts on 1 exits blocked, too few to say more\n",
     ] {
         assert!(table.contains(line), "{line:?} is not in\n{table}");

@@ -33,6 +33,7 @@ mod retries;
 mod room;
 mod spacing;
 mod suspicion;
+mod words;
 
 use super::*;
 use crate::exit::{Exit, ExitId, ExitList, Gateway};
