@@ -7,8 +7,8 @@
 //! | blocked | bad | a suspicion, or one strike; rests max(hint, what `refuse` says) | works |
 //! | origin error | a quarter bad | - | works |
 //! | proxy error | - | - | one fault |
-//! | interrupted, origin TLS, a gateway status in the absolute form | - | - | half a fault, if the origin works for others |
-//! | target unreachable | - | rests 5 s if the target works for others | half a fault then |
+//! | interrupted, origin TLS, a gateway status in the absolute form | - | - | half a fault, if the origin works for others; taken back if three exits meet it and nobody anything else |
+//! | target unreachable | - | rests 5 s if the target works for others | half a fault then, likewise |
 //! | session lost | - | - | a new session; of a list, one fault |
 //! | gateway throttles one target, or one exit | - | rests max(hint, 1 s) | or it rests, without a fault |
 //! | all others | - | - | works, if the origin answered |
@@ -35,6 +35,8 @@ use std::time::Duration;
 
 /// An origin that served somebody this long ago still works, unless it is the cause itself.
 const LATELY: Duration = Duration::from_secs(60);
+/// What costs an exit that may not be to blame.
+pub(super) const DOUBTFUL: f32 = 0.5;
 /// The rest of a pair whose exit does not reach the target though others do.
 pub(super) const UNREACHED: Duration = Duration::from_secs(5);
 
@@ -117,7 +119,7 @@ impl Pool {
         let (exit, origin) = by.at;
         let again = before.is_some_and(Outcome::is_ok);
         let Some(mut record) = self.origins.get_mut(origin) else { return (false, false) };
-        let minded = record.trouble.is_some() || is_said_by_the_origin(&evidence.outcome);
+        let minded = record.trouble.is_some() || may_be_the_origins(&evidence.outcome);
         if !LATE {
             *record.counts.of(&evidence.outcome) += 1;
             if record.flow.is_due(now) {
@@ -133,6 +135,10 @@ impl Pool {
             record = known;
         }
         let Some(share) = share(by, &evidence.outcome) else { return (false, minded) };
+        // What a site that is left alone asks of everybody is no pair's refusal: its canaries' exits would rest longer than it does.
+        if evidence.for_all && evidence.outcome.is_rate_limited() && record.room.is_held() {
+            return (false, minded);
+        }
         record.heat.add(now, share);
         let limited = evidence.outcome.is_rate_limited();
         let record = if limited || record.gap.is_watched() {
@@ -203,22 +209,22 @@ impl Pool {
 
     #[inline]
     fn charge_exit(&mut self, now: Time, by: &Receipt, evidence: &Evidence, cost: &mut Cost) {
-        let (exit, origin) = by.at;
+        let exit = by.at.0;
         let known = self.exits.get(exit).filter(|record| record.id() == by.exit);
         let Some(record) = known.filter(|_| !evidence.blameless) else { return };
         let weight = match evidence.outcome {
             // May be the origin's fault as well: it is the exit's only if the origin works for others.
             Outcome::ProxyError { phase: Phase::OriginTls } | Outcome::Interrupted { .. } => {
-                if !self.works(now, origin) {
+                if !self.works_beside(now, by) {
                     return;
                 }
-                0.5
+                DOUBTFUL
             }
             Outcome::OriginError { .. } if evidence.seen != Seen::Seen => {
-                if !self.works(now, origin) {
+                if !self.works_beside(now, by) {
                     return;
                 }
-                0.5
+                DOUBTFUL
             }
             Outcome::ProxyError { .. } => 1.0,
             Outcome::SessionLost => match record.source {
@@ -228,7 +234,7 @@ impl Pool {
             // A name that does not resolve burns nobody. Where the target works for others the exit's resolver is at fault, and is
             // not asked for it for a while: it would be the fastest of all.
             Outcome::TargetFailed => {
-                if self.works(now, origin) {
+                if self.works_beside(now, by) {
                     self.rest_pair(now, by, UNREACHED);
                 }
                 return;
@@ -292,10 +298,17 @@ fn share(by: &Receipt, outcome: &Outcome) -> Option<f32> {
     }
 }
 
-/// Whether it may be what the origin says to everybody.
+/// Whether it may be what everybody meets at the origin.
 #[inline]
-const fn is_said_by_the_origin(outcome: &Outcome) -> bool {
-    matches!(outcome, Outcome::OriginError { .. } | Outcome::RateLimited { .. })
+const fn may_be_the_origins(outcome: &Outcome) -> bool {
+    matches!(
+        outcome,
+        Outcome::OriginError { .. }
+            | Outcome::RateLimited { .. }
+            | Outcome::TargetUnreachable
+            | Outcome::Interrupted { .. }
+            | Outcome::ProxyError { phase: Phase::OriginTls }
+    )
 }
 
 /// Whether an answer is a refusal of the pool that it came through, if it says anything of that. A refusal of the request's

@@ -136,6 +136,15 @@ impl ExitRecord {
         (self.faults, self.burst, self.apart, self.last_fault) = (0.0, 0.0, false, None);
     }
 
+    /// So much of its faults was none.
+    pub(super) fn forgive(&mut self, weight: f32) {
+        self.faults = (self.faults - weight).max(0.0);
+        self.burst = (self.burst - weight).max(0.0);
+        if self.burst == 0.0 {
+            (self.apart, self.last_fault) = (false, None);
+        }
+    }
+
     /// The exit served a trial.
     pub(super) fn revive(&mut self, now: Time) {
         self.healthy_since = now;

@@ -137,10 +137,12 @@ fn refuse(
             blocked.then(|| pair.block(by.id, trial, terms.again, terms.doubts.map(|doubts| doubts.calm)))
         }
     };
+    // A wait that is asked of everybody says nothing of the exit.
+    let struck = trial && !evidence.for_all;
     let strikes = match block {
         Some(Block::Suspicion) => pair.strikes_now(now),
         Some(Block::Ban | Block::Other) => pair.strike(now),
-        None if trial => pair.strike(now),
+        None if struck => pair.strike(now),
         None => pair.strikes_now(now),
     };
     let first = terms.burned.first;
@@ -151,7 +153,7 @@ fn refuse(
         // The suspicion before was a strike as well.
         (Some(_), Some(_)) if trial => Pair::rest(strikes + 1.0, first),
         (Some(_), _) => Pair::rest(strikes, first),
-        (None, _) if trial => Pair::rest(strikes + 1.0, LIMITED),
+        (None, _) if struck => Pair::rest(strikes + 1.0, LIMITED),
         // However often it was blocked: on top of a hint, or of the lack of one, an exponent idles a fleet.
         (None, _) => LIMITED,
     };

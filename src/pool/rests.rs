@@ -3,7 +3,7 @@
 use super::Pool;
 use super::Receipt;
 use super::bits::{Bits, Out};
-use super::charge::UNREACHED;
+use super::charge::{DOUBTFUL, UNREACHED};
 use super::event::Event;
 use super::exits::Source;
 use super::gate::State;
@@ -25,9 +25,9 @@ impl Pool {
     /// An exit could not reach a target. What that costs the exit, if anything: a target that nobody reaches is at fault itself,
     /// however many there are of them. Who reaches none at all is found out by those that work for others.
     pub(super) fn unreachable_target(&mut self, now: Time, by: &Receipt) -> Option<f32> {
-        self.works(now, by.at.1).then(|| {
+        self.works_beside(now, by).then(|| {
             self.rest_pair(now, by, UNREACHED);
-            0.5
+            DOUBTFUL
         })
     }
 

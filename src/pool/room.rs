@@ -52,6 +52,11 @@ impl Room {
         self.gate.is_open() && self.has_place()
     }
 
+    /// Whether the origin is left alone, or tried by a canary.
+    pub(super) const fn is_held(&self) -> bool {
+        !matches!(self.gate.state(), State::Open | State::Spaced { .. })
+    }
+
     /// Whether one more may enter, on trial or not.
     const fn admits(&self) -> bool {
         self.gate.state().admits() && self.has_place()

@@ -112,7 +112,7 @@ fn c08_c34_one_broken_site_kills_no_exit() {
         Evidence::of(Outcome::ProxyError { phase: Phase::OriginTls }).seen(Seen::Never),
         bad_gateway,
     ] {
-        let mut world = World::of(20);
+        let mut world = World::unheld(20);
         for _ in 0..400 {
             let grant = world.at("broken.test", &LeaseRequest::per_request()).unwrap();
             world.finish(&grant, evidence);

@@ -2,9 +2,12 @@
 //!
 //! | what the origin says | while it is open | of the canary |
 //! |---|---|---|
-//! | a status from 500 on; a 503 with a wait | a failure | shuts it again, for longer |
+//! | a status from 500 on; a 503 with a wait; it is not reached | a failure | shuts it again, for longer |
 //! | any other answer | the failures are forgotten | opens it |
 //! | nothing: the exit, its gateway or its login failed, or the request broke | - | another one tries |
+//!
+//! Over plain http a 502, 503 or 504 may be the proxy's own, and that it does not reach the target is its word in any case. What
+//! one says may be its own trouble; what as many say of one origin as must is the origin's. Exits of one gateway are one then.
 //!
 //! Silence counts for nothing: a page that hangs, callers that give up and a gateway that dies look alike, and the origin may
 //! serve all else. Statuses from 500 on are one failure: what is down behind a balancer says 502, 503 and 504 in turn. A wait
@@ -21,6 +24,7 @@
 
 mod trouble;
 mod usual;
+mod witness;
 
 pub(super) use trouble::Trouble;
 pub(super) use usual::Usual;
@@ -28,15 +32,13 @@ pub(super) use usual::Usual;
 use super::Pool;
 use super::Receipt;
 use super::event::Event;
-use super::gate::State;
 use super::ix::OriginIx;
-use super::origins::OriginRecord;
 use crate::draw::{Stream, draw, unit};
 use crate::knobs;
-use crate::outcome::{Evidence, Outcome, Seen};
+use crate::outcome::{Evidence, Outcome, Phase, Seen};
 use crate::request::Time;
 use std::time::Duration;
-use trouble::{Met, Witness, are_enough};
+use trouble::{Met, are_enough};
 
 /// Longest wait that is believed, whoever asks for it.
 const HINT_CAP: Duration = Duration::from_secs(3_600);
@@ -45,9 +47,11 @@ pub(super) const BROKEN: f32 = 0.25;
 
 /// What one answer says of the origin as a whole.
 enum Word {
-    /// It is broken, or says when it will be back.
+    /// It is broken, or says when it will be back; or its exit says so.
     Fails,
     Answers,
+    /// The exchange broke, by whomsoever.
+    Broke,
     Nothing,
 }
 
@@ -58,10 +62,12 @@ fn hint(evidence: &Evidence) -> Duration {
 
 fn word(evidence: &Evidence) -> Word {
     match evidence.outcome {
-        Outcome::ProxyError { .. } | Outcome::Interrupted { .. } => Word::Nothing,
-        _ if evidence.seen != Seen::Seen => Word::Nothing,
+        Outcome::Interrupted { .. } | Outcome::ProxyError { phase: Phase::OriginTls } => Word::Broke,
+        Outcome::ProxyError { .. } => Word::Nothing,
+        Outcome::TargetUnreachable => Word::Fails,
         Outcome::OriginError { status } if status.as_u16() >= 500 => Word::Fails,
         Outcome::RateLimited { .. } if evidence.for_all && !hint(evidence).is_zero() => Word::Fails,
+        _ if evidence.seen != Seen::Seen => Word::Nothing,
         _ => Word::Answers,
     }
 }
@@ -73,12 +79,13 @@ impl Pool {
     pub(super) fn mind(&mut self, now: Time, by: &Receipt, evidence: &Evidence) {
         let Some(rules) = self.knobs.hold else { return };
         let Some(record) = self.origins.get(by.at.1) else { return };
-        let (state, stale) = (record.room.gate.state(), record.room.gate.is_stale(by.sent));
-        let open = matches!(state, State::Open | State::Spaced { .. });
+        let (open, stale) = (!record.room.is_held(), record.room.gate.is_stale(by.sent));
         // A canary's answer is news, however many have tried since.
-        let old = record.trouble.as_ref().is_none_or(|trouble| by.sent <= trouble.since);
+        let old = record.trouble.as_ref().is_none_or(|trouble| by.sent <= trouble.held);
         match word(evidence) {
             Word::Nothing => {}
+            Word::Broke if open && !stale => self.breaks(now, by, evidence, &rules),
+            Word::Broke => {}
             Word::Fails if open && stale => {}
             Word::Fails if open => self.meet(now, by, evidence, &rules),
             Word::Fails if stale => self.meet_late(now, by, evidence, &rules),
@@ -95,12 +102,6 @@ impl Pool {
         }
     }
 
-    fn met(&self, now: Time, by: &Receipt, evidence: &Evidence) -> Met {
-        let heated = matches!(evidence.outcome, Outcome::OriginError { .. });
-        let until = now + hint(evidence);
-        Met { exit: by.at.0, id: by.exit, who: Witness::Exit(by.exit), at: now, until, heated }
-    }
-
     /// It fails, and is open.
     fn meet(&mut self, now: Time, by: &Receipt, evidence: &Evidence, rules: &knobs::Hold) {
         if evidence.blameless {
@@ -111,11 +112,12 @@ impl Pool {
         let alone = !by.first && !self.returns(now, by.at.1);
         let met = self.met(now, by, evidence);
         let Some(record) = self.origins.get_mut(by.at.1) else { return };
-        record.usual.fail(&record.counts, record.trouble.is_none(), rules);
+        let begins = record.trouble.as_ref().is_none_or(|trouble| trouble.row == 0);
+        record.usual.fail(&record.counts, begins, rules);
         if alone {
             return;
         }
-        record.trouble.get_or_insert_with(Box::default).add(met, rules.within);
+        record.trouble.get_or_insert_with(Box::default).add(met);
         if self.is_enough(now, by.at.1, rules) {
             self.hold_origin(now, by, evidence, rules);
         }
@@ -126,7 +128,7 @@ impl Pool {
         let met = self.met(now, by, evidence);
         if let Some(record) = self.origins.get_mut(by.at.1) {
             record.usual.skip(&record.counts);
-            record.trouble.get_or_insert_with(Box::default).add(met, Duration::ZERO);
+            record.trouble.get_or_insert_with(Box::default).add(met);
         }
         self.hold_origin(now, by, evidence, rules);
     }
@@ -156,18 +158,9 @@ impl Pool {
         let Some(record) = self.origins.get(origin) else { return false };
         let Some(trouble) = &record.trouble else { return false };
         trouble.row >= record.usual.in_a_row(record.flow.rate(now, self.half_life), rules)
-            && are_enough(&trouble.met, rules.exits.max(1).into(), |met| self.are_all(record, met))
-    }
-
-    /// Whether no other exit could be leased there.
-    fn are_all(&self, record: &OriginRecord, met: &[Met]) -> bool {
-        let all = record.plan.as_ref().map(|plan| plan.all());
-        (0..).zip(&self.exits.fixed).all(|(index, exit)| {
-            let out = exit.barred > 0 || self.down.contains(index) || record.benched.contains(index);
-            out || exit.gone
-                || all.is_some_and(|all| !all.has(exit.named))
-                || met.iter().any(|met| met.who == Witness::Exit(exit.id()))
-        })
+            && are_enough(trouble.since(now, rules.within), rules.exits.max(1).into(), |met| {
+                self.are_all(record, met)
+            })
     }
 
     /// Leaves the origin alone, once more if it is on trial.
@@ -177,9 +170,9 @@ impl Pool {
         let held = self.with_origin(by.at.1, |record| {
             let trouble = record.trouble.as_mut()?;
             if trouble.holds == 0 {
-                trouble.since = now;
+                trouble.held = now;
             }
-            let soon = rules.soon.max(now.since(trouble.since) / rules.part.max(1)).min(rules.longest);
+            let soon = rules.soon.max(now.since(trouble.held) / rules.part.max(1)).min(rules.longest);
             let rest = rules.first.saturating_mul(1 << trouble.holds.min(16)).min(soon);
             trouble.holds += 1;
             let draw = draw(seed, Stream::Hold, record.hash, u64::from(record.room.gate.shuts()));
@@ -187,7 +180,11 @@ impl Pool {
             record.room.gate.shut(now, now + rest);
             Some((record.name.clone(), rest, trouble.exits(), std::mem::take(&mut trouble.met)))
         });
-        let Some((origin, rest, exits, met)) = held.flatten() else { return };
+        let Some((origin, rest, exits, mut met)) = held.flatten() else { return };
+        if let Some(last) = met.last_mut() {
+            // It is charged after this, if at all.
+            last.faulted = false;
+        }
         self.refund(now, by.at.1, &met);
         let status = match evidence.outcome {
             Outcome::OriginError { status } => Some(status.as_u16()),
@@ -224,21 +221,6 @@ impl Pool {
                     trouble.holds = 0;
                 }
             });
-        }
-    }
-
-    /// The origin failed everybody: the exits did not. What it has cost them in heat is taken back, and no rest is ended.
-    fn refund(&mut self, now: Time, origin: OriginIx, met: &[Met]) {
-        for met in met.iter().filter(|met| met.heated) {
-            let exit = self.exits.get(met.exit).filter(|exit| exit.id() == met.id);
-            let gateway = exit.and_then(|exit| exit.source.gateway());
-            if let (Some(gateway), Some(record)) = (gateway, self.origins.get_mut(origin)) {
-                record.heat_of(gateway).take_back(now, met.at, BROKEN);
-            }
-            let pair = self.pairs.find(met.exit, origin).and_then(|slot| self.pairs.get_mut(slot));
-            if let Some(pair) = pair {
-                pair.take_back(now, met.at, BROKEN);
-            }
         }
     }
 }

@@ -1,13 +1,15 @@
 //! What was met at an origin since it said anything else: by whom, and which waits it asked for.
 
 use crate::exit::ExitId;
-use crate::pool::ix::ExitIx;
+use crate::pool::ix::{ExitIx, ParentIx};
 use crate::request::Time;
 use std::time::Duration;
 
-/// Failures that are remembered, and waits.
+/// Failures that are remembered; waits, and exchanges that broke.
 const MOST: usize = 32;
-const MOST_WAITS: usize = 8;
+const FEW: usize = 8;
+/// What is taken back when the origin is held: what is older has been outlived.
+const LATELY: Duration = Duration::from_secs(60);
 /// The least that one exit, and each of two, must meet.
 const ALONE: usize = 3;
 const TWICE: usize = 2;
@@ -16,6 +18,7 @@ const TWICE: usize = 2;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Witness {
     Exit(ExitId),
+    Gateway(ParentIx),
 }
 
 /// A failure that an exit met.
@@ -27,8 +30,10 @@ pub(super) struct Met {
     pub(super) at: Time,
     /// Until when it asks to be left alone.
     pub(super) until: Time,
-    /// What it cost the pair in heat.
+    /// It cost the pair heat.
     pub(super) heated: bool,
+    /// It costs the exit half a fault.
+    pub(super) faulted: bool,
 }
 
 /// The failures since the origin said anything else, and how it was held for them.
@@ -37,11 +42,14 @@ pub(in crate::pool) struct Trouble {
     pub(super) met: Vec<Met>,
     /// Those that asked for a wait: canaries' as well.
     waits: Vec<Met>,
+    /// Exchanges that broke: no failures, but as little the fault of as many exits.
+    broke: Vec<Met>,
+    pub(super) doubted: bool,
     /// Failures in a row.
     pub(super) row: u32,
     /// How often in a row it was held, and since when.
     pub(super) holds: u32,
-    pub(super) since: Time,
+    pub(super) held: Time,
 }
 
 /// How many different ones tell of it.
@@ -66,18 +74,31 @@ pub(super) fn are_enough(met: &[Met], exits: usize, are_all: impl Fn(&[Met]) -> 
 
 impl Trouble {
     /// One more failure; those that are too old go.
-    pub(super) fn add(&mut self, met: Met, within: Duration) {
-        self.met.retain(|before| met.at.since(before.at) <= within);
+    pub(super) fn add(&mut self, met: Met) {
+        self.met.retain(|before| met.at.since(before.at) <= LATELY);
         keep(&mut self.met, met, MOST);
         self.row = self.row.saturating_add(1);
         self.wait(met);
     }
 
+    /// The failures of that time.
+    pub(super) fn since(&self, now: Time, within: Duration) -> &[Met] {
+        let old = self.met.iter().take_while(|met| now.since(met.at) > within).count();
+        &self.met[old..]
+    }
+
     /// It may ask to be left alone.
     pub(super) fn wait(&mut self, met: Met) {
         if met.until > met.at {
-            keep(&mut self.waits, met, MOST_WAITS);
+            keep(&mut self.waits, met, FEW);
         }
+    }
+
+    /// An exchange broke. Says whose did, once they are as many as must.
+    pub(super) fn breaks(&mut self, met: Met, exits: usize) -> Vec<Met> {
+        keep(&mut self.broke, met, FEW);
+        self.doubted |= witnesses(&self.broke) >= exits;
+        if self.doubted { std::mem::take(&mut self.broke) } else { Vec::new() }
     }
 
     pub(super) fn exits(&self) -> usize {
@@ -88,7 +109,7 @@ impl Trouble {
     /// Until when it is to be left alone by the word of as many exits as must: the last time that all of these ask for.
     pub(super) fn asked(&self, exits: usize, are_all: impl Fn(&[Met]) -> bool) -> Time {
         let mut waits = self.waits.clone();
-        waits.sort_by(|a, b| b.until.cmp(&a.until));
+        waits.sort_by_key(|met| std::cmp::Reverse(met.until));
         let enough = |len: &usize| are_enough(&waits[..*len], exits, &are_all);
         (1..=waits.len()).find(enough).map_or(Time::ZERO, |len| waits[len - 1].until)
     }

@@ -78,6 +78,15 @@ fn canaries_that_are_told_the_like_are_believed_once_there_are_three() {
 }
 
 #[test]
+fn what_a_canary_is_told_rests_no_exit_there() {
+    let (mut world, ends) = held_world();
+    world.now = ends;
+    let canary = world.lease(&once());
+    world.finish(&canary, Evidence::of(limited(Some(3_600))).for_all(true));
+    assert_eq!(world.snapshot().origins[0].benched, 0);
+}
+
+#[test]
 fn in_a_pool_of_one_three_words_are_enough() {
     let mut world = World::of(1);
     let hour = Evidence::of(limited(Some(3_600))).for_all(true);

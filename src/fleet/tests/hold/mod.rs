@@ -4,6 +4,7 @@ mod back;
 mod canary;
 mod chance;
 mod hints;
+mod plain;
 
 use super::*;
 use crate::error::HeldBy;
@@ -120,10 +121,9 @@ fn what_is_nobodys_fault_or_no_failure_of_the_origin_holds_nothing() {
         BLOCKED.into(),
         limited(None).into(),
         Outcome::Interrupted { phase: Phase::Head }.into(),
-        Outcome::TargetUnreachable.into(),
+        Outcome::TargetFailed.into(),
         Outcome::OriginError { status: http::StatusCode::REQUEST_TIMEOUT }.into(),
         Evidence::of(DOWN).blameless(true),
-        Evidence::of(DOWN).seen(crate::outcome::Seen::Unknown),
     ] {
         let mut world = World::of(10);
         let attempts: Vec<_> = (0..4).map(|exit| (exit, Duration::ZERO, evidence)).collect();

@@ -84,7 +84,7 @@ fn the_layers_decide_as_the_engine_in_open_loads() {
         let world = Scenario::named(name).unwrap().pool(20, 32).surge().lasting(Duration::from_secs(150));
         same_for_all(&world);
     }
-    let world = outage().patience(Duration::from_secs(40));
+    let world = outage().patience(Duration::from_secs(30));
     let run = run_kept(&world, Policy::Ours, 1).0;
     assert!(run.failed > 20 && run.done > 300, "{} failed, {} done", run.failed, run.done);
     same_for_all(&world);
