@@ -48,6 +48,7 @@ Unless it says otherwise: one site, 20,000 jobs, 256 workers that each do one jo
 | Dead, Gone | serves everybody; every fifth exit is dead from 30 s on, and says nothing for 10 s; refuses the connection at once |
 | Flap, Lossy | the same with every fifth exit up for 20 s and down for 20 s; breaking off one body in twenty |
 | Rot | T, 100,000 jobs, and each exit leaves from another address every 10 minutes |
+| Prices, Alike | T with 264 workers, where one job in 33 is a price check: of a class that weighs three times as much; of none |
 | S1 | two sites at 12 and 3 jobs a second for half an hour, 50 exits of which 5 are dead; a 429 says 60 s, a ban is 600 s; jobs have patience for 300 s |
 | S2 | the same through one gateway, exits told apart by login alone |
 | S3 | S1, and the larger site answers 503 to everybody from 600 to 780 s |";

@@ -166,7 +166,7 @@ impl Picture<'_> {
             let shown: Points = self.shown(line).collect();
             let end = shown.last().copied().filter(|end| end.0 < self.across.end);
             if is_dashed(number) {
-                chart.draw_series(DashedLineSeries::new(shown.into_iter(), 5, 4, style))?;
+                chart.draw_series(DashedLineSeries::new(shown, 5, 4, style))?;
             } else {
                 chart.draw_series(LineSeries::new(shown, style))?;
             }

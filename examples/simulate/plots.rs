@@ -117,6 +117,10 @@ fn across(kind: &Kind, lines: &[Line], trouble: Option<&Range<f64>>) -> Range<f6
     }
     let end = |line: &Line| line.points.last().map_or(0.0, |last| last.0);
     let longest = lines.iter().map(end).fold(1.0, f64::max);
+    if kind.0 == "waits" {
+        return 0.0..longest;
+    }
     let ours = lines.iter().find(|line| line.stands_out).map_or(longest, end);
-    0.0..longest.min(4.0 * ours.max(1.0))
+    // With room for the last dot.
+    0.0..(1.02 * longest).min(4.0 * ours.max(1.0))
 }

@@ -40,6 +40,10 @@ fn it_prints_a_row_and_writes_a_line_for_each_design_in_each_world_and_no_page()
     assert!(runs.iter().all(|run| run["jobs"] == 20_000 && run["log"].as_str().unwrap().len() == 64));
     let picture = fs::read_to_string(out.join("success-U.svg")).unwrap();
     assert!(picture.contains("naive") && picture.contains("oracle") && picture.contains("polyline"));
+    assert!(
+        picture.contains("bad time") && picture.matches("<circle").count() == 2,
+        "each is done at its dot"
+    );
     assert!(!out.join("simulation.md").exists(), "a page is written only if it is asked for");
 }
 
