@@ -181,7 +181,9 @@ impl Pool {
                         parent.row.enough = parent.enough(proven);
                     }
                     parent.refuse(now, by);
-                    let stops = !stale && (last_word || parent.row.most() >= parent.row.enough);
+                    // All that is out may still be accepted, where nothing was yet.
+                    let most = parent.row.most().min(parent.row.most_of_all());
+                    let stops = !stale && (last_word || most >= parent.row.enough);
                     if stops {
                         parent.stop(now, reason);
                     }

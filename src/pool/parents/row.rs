@@ -14,6 +14,10 @@ pub(super) struct Row {
     refused: u64,
     /// Sent after the first of them, and ended without a word.
     silent: u64,
+    /// The last turn that was accepted, or of which nothing counts; how many were refused since, and how many ended without a word.
+    clean: u64,
+    all: u64,
+    mute: u64,
     /// As many more than others stop it, once it is doubted.
     pub(super) enough: u64,
 }
@@ -21,7 +25,7 @@ pub(super) struct Row {
 impl Row {
     /// What had its turn until then says nothing.
     pub(super) fn after(turn: u64) -> Self {
-        Self { from: turn + 1, ..Self::default() }
+        Self { from: turn + 1, clean: turn, ..Self::default() }
     }
 
     /// Whether it says anything.
@@ -36,6 +40,7 @@ impl Row {
 
     pub(super) fn refuse(&mut self, turn: u64) {
         self.refused += 1;
+        self.all += 1;
         (self.first, self.last) = match self.refused {
             1 => (turn, turn),
             _ => (self.first.min(turn), self.last.max(turn)),
@@ -50,12 +55,16 @@ impl Row {
         if self.refused > 0 && turn > self.first {
             self.silent += 1;
         }
+        if turn > self.clean {
+            self.mute += 1;
+        }
     }
 
     /// Whoever was refused before was a stray.
     pub(super) fn accept(&mut self, turn: u64) {
         if turn >= self.last {
-            *self = Self { from: turn, enough: self.enough, ..Self::default() };
+            let clean = self.clean.max(turn);
+            *self = Self { from: turn, enough: self.enough, clean, ..Self::default() };
         }
     }
 
@@ -63,5 +72,12 @@ impl Row {
     pub(super) fn most(&self) -> u64 {
         let sent = (self.last - self.first + 1).saturating_sub(self.silent).max(self.refused);
         (2 * self.refused).saturating_sub(sent)
+    }
+
+    /// The same of all that were sent since one was accepted: of a hundred that were sent at once, the ninety whose answers are
+    /// still out were not refused either.
+    pub(super) fn most_of_all(&self) -> u64 {
+        let sent = (self.last - self.clean).saturating_sub(self.mute).max(self.all);
+        (2 * self.all).saturating_sub(sent)
     }
 }
