@@ -182,7 +182,8 @@ impl Pool {
                     }
                     parent.refuse(now, by);
                     // All that is out may still be accepted, where nothing was yet.
-                    let most = parent.row.most().min(parent.row.most_of_all());
+                    let least = if proven { u64::MAX } else { parent.row.most_of_all() };
+                    let most = parent.row.most().min(least);
                     let stops = !stale && (last_word || most >= parent.row.enough);
                     if stops {
                         parent.stop(now, reason);

@@ -273,6 +273,33 @@ fn strays_that_are_back_before_anything_else_stop_nobody_and_hold_nobody_up() {
 }
 
 #[test]
+fn of_a_login_that_nothing_is_known_of_strays_of_the_first_burst_are_compared_with_what_is_still_out() {
+    let burst = |strays: usize| {
+        let mut world = World::new(gateway());
+        let sent: Vec<_> = (0..100).map(|_| world.lease(&per())).collect();
+        world.pass(Duration::from_millis(100));
+        sent[100 - strays..].iter().for_each(|stray| world.finish(stray, REJECTED));
+        let confirming = world.lease(&per());
+        assert!(confirming.trial);
+        world.finish(&confirming, REJECTED);
+        world.at("a.test", &per()).is_ok()
+    };
+    assert!(burst(10), "ninety were not refused");
+    assert!(!burst(100), "all were");
+    // What ends without a word was not accepted either.
+    let mut world = World::new(gateway());
+    let sent: Vec<_> = (0..100).map(|_| world.lease(&per())).collect();
+    for grant in &sent[..90] {
+        world.fleet.release(&grant.receipt, Release::Dropped { after: Duration::ZERO }, None);
+    }
+    world.pass(Duration::from_millis(100));
+    sent[90..].iter().for_each(|stray| world.finish(stray, REJECTED));
+    let confirming = world.lease(&per());
+    world.finish(&confirming, REJECTED);
+    assert_eq!(world.at("a.test", &per()).unwrap_err(), Refusal::FleetStopped);
+}
+
+#[test]
 fn what_was_under_way_when_a_login_died_does_not_speak_for_it() {
     let mut world = World::new(gateway());
     let mut flying: Vec<_> = (0..100).map(|_| world.lease(&per())).collect();
