@@ -137,7 +137,9 @@ impl Pool {
         let Some(share) = share(by, &evidence.outcome) else { return (false, minded) };
         record.heat.add(now, share);
         let limited = evidence.outcome.is_rate_limited();
-        let record = if limited || record.gap.is_watched() {
+        // A 503 that says when to come back is a word on the site and not on how often an exit may ask: holds are for that.
+        let on_exits = !(limited && evidence.for_all);
+        let record = if on_exits && (limited || record.gap.is_watched()) {
             self.learn_gap(now, by, limited, before);
             let Some(record) = self.origins.get_mut(origin) else { return (false, minded) };
             record
