@@ -185,6 +185,10 @@ pub(crate) struct Spacing {
     /// In seconds.
     pub(crate) least: f32,
     pub(crate) longest: f32,
+    /// From that share of limited attempts on windows are used up, perhaps: the gap is this part of the time since the first 429 at
+    /// most then, as of a window that allows some eight, and shortened half as often until as long as a proof after.
+    pub(crate) dry: f64,
+    pub(crate) dry_part: f32,
     /// What a gap that came of no 429 is multiplied by in each second without one.
     pub(crate) brief: f32,
     /// The gap after an origin was left alone, if it was shorter, in seconds.
@@ -226,6 +230,8 @@ impl Default for Spacing {
             shorter: 0.95,
             least: 0.25,
             longest: 60.0,
+            dry: 0.9,
+            dry_part: 0.125,
             brief: 0.7,
             after_hold: 2.0,
             ahead: Duration::from_secs(2),

@@ -42,6 +42,8 @@ pub(super) struct Gap {
     since: Time,
     limited: Share,
     served: Served,
+    /// When windows were used up last, perhaps: that a gap is too short shows only at the end of the next one.
+    dry: Option<Time>,
     /// It came of no 429, and goes quickly while there is none.
     brief: bool,
     /// When the next use of any exit is due, had each been used evenly.
@@ -116,7 +118,8 @@ impl Gap {
         } else if self.bet.is_some_and(|bet| bet.came(self.limited, rules) == Came::Cured) {
             self.bet = None;
         }
-        if now.since(self.since) >= rules.tick {
+        let soon = self.dry.is_none_or(|dry| now.since(dry) >= rules.proof);
+        if now.since(self.since) >= if soon { rules.tick } else { rules.tick * 2 } {
             self.tick(now, rules);
         }
     }
@@ -173,13 +176,18 @@ impl Gap {
     }
 
     fn lengthen(&mut self, now: Time, uses: &Uses, rules: &Spacing) {
-        let watched = now.since(self.served.since) >= rules.watch;
+        let watched = now.since(self.served.since);
         let shown = now.since(self.lengthened).as_secs_f32() >= self.seconds;
-        if self.excuse.is_some() || !watched || !shown {
+        // Windows that are used up say nothing but how long they have been.
+        let dry = self.limited.value() >= rules.dry;
+        self.dry = if dry { Some(now) } else { self.dry };
+        let longest = if dry { watched.as_secs_f32() * rules.dry_part } else { rules.longest };
+        let longest = longest.clamp(rules.least, rules.longest);
+        if self.excuse.is_some() || watched < rules.watch || !shown || (dry && self.seconds >= longest) {
             return;
         }
         let least = (self.seconds * rules.longer).max(rules.least);
-        let longer = uses.all.clamp(least, least.max(self.seconds * rules.at_once)).min(rules.longest);
+        let longer = uses.all.clamp(least, least.max(self.seconds * rules.at_once)).min(longest);
         let Some(mut bet) = self.bet else {
             let from = if self.seconds > 0.0 { self.seconds } else { longer.max(uses.all) };
             self.bet = Some(Bet::new(now, from, self.limited));
@@ -196,7 +204,7 @@ impl Gap {
             bet.share = bet.share.and(self.limited);
         }
         self.bet = Some(bet);
-        self.longer(now, longer.max(self.seconds * rules.bold).min(bet.stake(rules)));
+        self.longer(now, longer.max(self.seconds * rules.bold).min(bet.stake(rules)).min(longest));
     }
 
     fn tick(&mut self, now: Time, rules: &Spacing) {

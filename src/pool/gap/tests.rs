@@ -140,3 +140,19 @@ fn a_limit_of_each_exits_rate_is_not_let_go_in_an_hour() {
         assert_eq!(count, 0, "{noise}, {most}/s at {exits} exits: of 20");
     }
 }
+
+/// A window that is used up limits all until it ends: what no gap could have helped makes none that is far too long.
+#[test]
+fn while_all_are_limited_a_gap_is_an_eighth_of_that_time_at_most() {
+    let mut gap = Gap::default();
+    for seconds in [8, 16, 32, 56] {
+        let from = gap.served.at.since(Time::ZERO).as_secs_f64().max(1.0);
+        feed(&mut gap, (from, f64::from(seconds) + 1.0 - from), 50.0, 10, 20);
+        let most = f64::from(seconds) / 8.0;
+        let seconds = f64::from(gap.seconds());
+        assert!((0.5 * most..=most + 1e-3).contains(&seconds), "{seconds} of {most}");
+    }
+    let (before, now) = (gap.seconds(), feed(&mut gap, (57.0, 21.0), 50.0, 0, 20));
+    let steps = f64::from(gap.seconds() / before).ln() / 0.95_f64.ln();
+    assert!((0.5..=1.5).contains(&steps), "once in 21 s, and not three times: {steps}, until {now}");
+}
