@@ -231,12 +231,35 @@ pub(crate) struct Spacing {
     /// In seconds.
     pub(crate) least: f32,
     pub(crate) longest: f32,
+    /// From that share of limited attempts on windows are used up, perhaps: the gap is this part of the time since the first 429 at
+    /// most then, as of a window that allows some eight, and shortened half as often until as long as a proof after.
+    pub(crate) dry: f64,
+    pub(crate) dry_part: f32,
     /// What a gap that came of no 429 is multiplied by in each second without one.
     pub(crate) brief: f32,
     /// The gap after an origin was left alone, if it was shorter, in seconds.
     pub(crate) after_hold: f32,
     /// How much later than evenly the exits may be used, all together.
     pub(crate) ahead: Duration,
+    /// A bet that a longer gap is a cure goes on until the gap is so many times what a limit's must be by what was limited before,
+    /// which is this many times the gap before at least, and that at most.
+    pub(crate) margin: f32,
+    pub(crate) stake_least: f32,
+    pub(crate) stake_most: f32,
+    /// What the gap is multiplied by at least while that is open.
+    pub(crate) bold: f32,
+    /// The gap keeps uses apart if it is at least this part of how far apart they are: else more of it proves nothing.
+    pub(crate) binds: f32,
+    /// So long a bet goes on at least before it is lost: a minute is the longest window that is common.
+    pub(crate) proof: Duration,
+    /// As many attempts are compared with others.
+    pub(crate) enough: u32,
+    /// The largest share that is called chance: windows that are used up limit nearly all, whatever the gap, until they end.
+    pub(crate) chance: f64,
+    /// What no gap has cured is taken as usual for so many times as long as that took, so that looking again costs a twentieth
+    /// at most, and for so long at most.
+    pub(crate) excused_times: u32,
+    pub(crate) excused_most: Duration,
 }
 
 impl Default for Spacing {
@@ -253,9 +276,21 @@ impl Default for Spacing {
             shorter: 0.95,
             least: 0.25,
             longest: 60.0,
+            dry: 0.9,
+            dry_part: 0.125,
             brief: 0.7,
             after_hold: 2.0,
             ahead: Duration::from_secs(2),
+            margin: 1.25,
+            stake_least: 1.5,
+            stake_most: 4.0,
+            bold: 1.1,
+            binds: 0.8,
+            proof: Duration::from_secs(60),
+            enough: 100,
+            chance: 0.5,
+            excused_times: 20,
+            excused_most: Duration::from_secs(3_600),
         }
     }
 }

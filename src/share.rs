@@ -65,6 +65,18 @@ impl Share {
         self.bounds(APART).1 < other.bounds(APART).0
     }
 
+    /// The same by Newcombe's interval of a difference (Statistics in Medicine 17, 1998, method 10), which holds for a few
+    /// attempts beside many too; three and a third standard deviations, since they are compared again and again.
+    pub(crate) fn is_surely_below(self, other: Self) -> bool {
+        const SURE: f64 = 3.3;
+        if self.of == 0 || other.of == 0 {
+            return false;
+        }
+        let above = self.bounds(SURE).1 - self.value();
+        let below = other.value() - other.bounds(SURE).0;
+        other.value() - self.value() > libm::sqrt(above * above + below * below)
+    }
+
     pub(crate) fn multiplier(self) -> Option<Multiplier> {
         Multiplier::of(self.of.into(), (self.of - self.failed).into())
     }
@@ -107,6 +119,16 @@ mod tests {
             let most = Share { failed: of - failed, of }.most();
             assert!((most - (1.0 - bound)).abs() < 0.001, "{failed} of {of} succeed: {most}");
         }
+    }
+
+    /// A look in a thousand at equal shares would be wrong by a normal bound alone, of twenty attempts beside many.
+    #[test]
+    fn a_few_attempts_are_surely_apart_from_many_only_if_they_are_far_apart() {
+        let many = Share { failed: 67, of: 1_552 };
+        assert!(!many.is_surely_below(Share { failed: 3, of: 20 }));
+        assert!(many.is_surely_below(Share { failed: 7, of: 20 }));
+        assert!(Share { failed: 0, of: 300 }.is_surely_below(Share { failed: 15, of: 200 }));
+        assert!(!Share::default().is_surely_below(many) && !many.is_surely_below(Share::default()));
     }
 
     #[test]

@@ -37,6 +37,7 @@ Unless it says otherwise: one site, 20,000 jobs, 256 workers that each do one jo
 | A | blocks everybody, the more the more ask, above 60 a second |
 | L | blocks 2 %; every fifth exit is eight times slower |
 | Noise | blocks 2 %, whatever one does |
+| Chance | limits 5 %, whatever one does and without a hint; 100,000 jobs |
 | Mix | T with H's bad exits and 5 % of P's jobs |
 | Many | 50 sites like T, the k-th with 1 / k of the first one's jobs |
 | ...-surge | the same under an open load of half of what the site lets through, and four times that from 60 to 120 s (S: no more than half, since it has a bad time of its own) |

@@ -82,6 +82,8 @@ const GATES: &[Gate] = &[
     Gate("efficiency", &["T"], 20, |c| Some(c.ours.efficiency()), AtLeast(0.8), Median),
     Gate("jobs lost", &["T"], 20, |c| Some((c.ours.jobs.max(c.oracle.jobs) - c.ours.done) as f64), AtMost(0.0), Worst),
     Gate("makespan, over naive's", &["Noise"], 20, over_naive, AtMost(1.3), Median),
+    Gate("makespan, over naive's", &["Chance"], 20, over_naive, AtMost(1.35), Median),
+    Gate("makespan, over naive's", &["Chance"], 200, over_naive, AtMost(1.35), Median),
     Gate("attempts per success", &["S1", "S2"], 50, |c| Some(c.ours.multiplier()), AtMost(1.015), Sure),
     Gate("attempts per success", &["S3"], 50, |c| Some(c.ours.multiplier()), AtMost(1.05), Median),
     Gate("share of jobs lost", &["S3"], 50, |c| Some(c.ours.lost()), AtMost(0.02), Median),

@@ -3,7 +3,7 @@
 //! | outcome | heat of the pair | pair | exit |
 //! |---|---|---|---|
 //! | ok | good | passes a trial; 20 in a row forgive a strike | works |
-//! | rate limited | bad | rests as long as the hint says, else max(1 s, the origin's gap); no strike, unless it fails a trial | works |
+//! | rate limited | bad | rests as long as the hint says, else max(1 s, the origin's gap); no strike, unless it fails a trial after a whole rest | works |
 //! | blocked | bad | a suspicion, or one strike; rests max(hint, what `refuse` says) | works |
 //! | origin error | a quarter bad | - | works |
 //! | proxy error | - | - | one fault |
@@ -141,7 +141,9 @@ impl Pool {
         }
         record.heat.add(now, share);
         let limited = evidence.outcome.is_rate_limited();
-        let record = if limited || record.gap.is_watched() {
+        // A 503 that says when to come back is a word on the site and not on how often an exit may ask: holds are for that.
+        let on_exits = !(limited && evidence.for_all);
+        let record = if on_exits && (limited || record.gap.is_watched()) {
             self.learn_gap(now, by, limited, before);
             let Some(record) = self.origins.get_mut(origin) else { return (false, minded) };
             record

@@ -4,6 +4,7 @@ use super::Entry;
 use super::Pool;
 use super::exits::Source;
 use super::ix::{ExitIx, OriginIx};
+use super::named::NamedIx;
 use super::receipt::{LeaseId, Receipt};
 use super::slab::Slot;
 use super::timers::Due;
@@ -71,28 +72,21 @@ impl Pool {
             self.space(now, exit, origin, now + learned.max(Duration::from_millis(spacing.into())));
         }
         if gap > 0.0 {
-            self.take_turn(now, origin);
+            self.take_turn(now, (exit, origin), named);
         }
         Some((route, entry))
     }
 
     /// All exits together are used no faster than the gap lets each of them be.
     #[cold]
-    fn take_turn(&mut self, now: Time, origin: OriginIx) {
+    fn take_turn(&mut self, now: Time, at: (ExitIx, OriginIx), pool: NamedIx) {
         let Some(rules) = self.knobs.spacing else { return };
-        let exits = self.exits_at(origin);
-        self.with_origin(origin, |record| {
+        let exits = self.exits_at(at, pool);
+        self.with_origin(at.1, |record| {
             if let Some(next) = record.gap.turn(now, exits, &rules) {
                 record.room.gate.space(next);
             }
         });
-    }
-
-    /// How many exits may serve the origin but for those that are dead or burned there: who was limited is back in a moment.
-    pub(super) fn exits_at(&self, origin: OriginIx) -> usize {
-        let burned = self.origins.get(origin).map_or(0, |record| record.burned);
-        let all = self.exits.places() + self.exits.minted.len();
-        all.saturating_sub((self.down.len() + burned) as usize).max(1)
     }
 
     /// Leaves the pair alone for a moment: its pool's terms say so, or its origin's 429s. What rests or is on trial is left alone

@@ -142,7 +142,8 @@ fn refuse(
     let strikes = match block {
         Some(Block::Suspicion) => pair.strikes_now(now),
         Some(Block::Ban | Block::Other) => pair.strike(now),
-        None if struck => pair.strike(now),
+        // A last exit is tried eight times as often; did that strike as well, it would rest for an hour when others are back.
+        None if struck && !pair.paced => pair.strike(now),
         None => pair.strikes_now(now),
     };
     let first = terms.burned.first;

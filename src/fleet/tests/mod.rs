@@ -4,6 +4,7 @@ mod alarm;
 mod amendments;
 mod article;
 mod bounds;
+mod chance;
 mod chaos;
 mod charges;
 mod choice;

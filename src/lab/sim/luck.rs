@@ -29,6 +29,8 @@ pub(super) enum For {
     Loss,
     /// A policy's own, by stream and counter.
     Policy,
+    /// By origin, job, attempt of the job, exit.
+    Limit,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -86,7 +86,7 @@ impl Player {
         config.knobs.governor = None;
         // A story is too short for statistics, and they are reckoned by hand elsewhere: no block is laid to its request.
         config.knobs.diagnosis = None;
-        // A gap is a long sum of what each 429 changed: a list would have to repeat it step by step. `pool/gap.rs` has tests
+        // A gap is a long sum of what each 429 changed: a list would have to repeat it step by step. `pool/gap/` has tests
         // against limits instead.
         config.knobs.spacing = None;
         // It counts what is out, and so does not rest at the first word: `domains/throttle.rs`.

@@ -51,7 +51,7 @@ impl State {
                 // A slot's next token is another exit.
                 pair.suspected_by = (suspicion && !slot).then_some(no);
             }
-            if (blocked && !suspicion) || trial {
+            if (blocked && !suspicion) || (trial && !pair.paced) {
                 (pair.strikes, pair.struck, pair.in_a_row) = (pair.strikes_at(now) + 1.0, now, 0);
             }
             let strikes = pair.strikes_at(now);

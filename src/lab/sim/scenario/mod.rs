@@ -71,10 +71,12 @@ impl Scenario {
     /// Names of the worlds with a closed load, at one site but for the last: T limits each exit (T2 without a hint, T3 by windows), S bans 40 %
     /// of them at once on top, Esc bans longer and longer, Sub whole subnets, Soft with pages instead of statuses; G limits the
     /// fleet; H has bad exits, P poisonous requests, U a bad time, A blocks whoever asks too fast, L slow exits; Noise blocks
-    /// 2 % whatever one does; Mix is T with bad exits and poison; Many are 50 sites like T, the k-th with
+    /// 2 % whatever one does, Chance limits 5 % so; Mix is T with bad exits and poison; Many are 50 sites like T, the k-th with
     /// 1 / k of the first one's jobs.
-    pub const NAMES: &'static [&'static str] =
-        &["T", "T2", "T3", "S", "Esc", "Sub", "Soft", "G", "H", "P", "U", "A", "L", "Noise", "Mix", "Many"];
+    pub const NAMES: &'static [&'static str] = &[
+        "T", "T2", "T3", "S", "Esc", "Sub", "Soft", "G", "H", "P", "U", "A", "L", "Noise", "Chance", "Mix",
+        "Many",
+    ];
 
     /// The worlds that are played where not all are.
     pub const CORE: [&'static str; 12] =
@@ -119,6 +121,8 @@ impl Scenario {
             "U" => scenario.trigger = Some((secs(60), secs(240))),
             "P" => scenario.poison = 0.25,
             "Mix" => scenario.poison = 0.05,
+            // Long enough for what is learned to be unlearned.
+            "Chance" => scenario.jobs = 100_000,
             "L" => {
                 scenario.exit =
                     |at| ExitRules { slower: if at % 5 == 0 { 8.0 } else { 1.0 }, ..ExitRules::GOOD }
@@ -173,6 +177,7 @@ impl Scenario {
             }
             "A" => blocks(Blocks { above: Some(60.0), ..Blocks::default() }),
             "L" | "Noise" => by_chance(0.02),
+            "Chance" => Rules { by_chance: 0.05, hint: Hint::None, ..Rules::FREE },
             "Mix" => {
                 let mixed = Blocks { share: 0.02, fifth: Some(0.8), poison: 0.95, ..Blocks::default() };
                 Rules { blocks: mixed, ..t() }

@@ -82,6 +82,8 @@ pub(in crate::lab::sim) struct Rules {
     pub(in crate::lab::sim) hint: Hint,
     /// For all exits together; what is above it is no violation.
     pub(in crate::lab::sim) fleet: Option<Bucket>,
+    /// So many are limited whatever they did: no violation either.
+    pub(in crate::lab::sim) by_chance: f64,
     pub(in crate::lab::sim) violations: Option<Violations>,
     pub(in crate::lab::sim) shock: Option<Shock>,
     pub(in crate::lab::sim) blocks: Blocks,
@@ -95,6 +97,7 @@ impl Rules {
         limit: None,
         hint: Hint::Exact,
         fleet: None,
+        by_chance: 0.0,
         violations: None,
         shock: None,
         blocks: Blocks { share: 0.0, fifth: None, poison: 0.0, phase: None, above: None },
@@ -187,6 +190,9 @@ impl Origin {
         let (p, truth) = self.block_share(now, attempt, rate);
         let Attempt { job, number, exit, .. } = attempt;
         let keys = [job.origin.into(), job.id.into(), (*number).into(), (*exit).into()];
+        if luck.chance(self.rules.by_chance, For::Limit, &keys) {
+            return (Truth::Limited, self.hint(Duration::ZERO));
+        }
         (if luck.chance(p, For::Block, &keys) { truth } else { Truth::Served }, None)
     }
 
