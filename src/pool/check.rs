@@ -45,7 +45,7 @@ impl Pool {
                 assert!(self.timers.has(due, Due::Origin(ix)));
             }
         }
-        let riding = |record: &&super::ExitRecord| record.in_flight > 0;
+        let riding = |record: &&super::exits::ExitRecord| record.in_flight > 0;
         let in_use =
             self.exits.fixed.iter().filter(riding).count() + self.exits.minted.iter().filter(riding).count();
         assert_eq!(in_use, self.in_use as usize);

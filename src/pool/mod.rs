@@ -18,6 +18,7 @@ mod exits;
 mod flow;
 mod gap;
 mod gate;
+mod gates;
 mod heat;
 mod hold;
 mod install;
@@ -69,11 +70,9 @@ pub(crate) use table::Member;
 use bindings::Bindings;
 pub(crate) use bindings::hash_of;
 use bits::Bits;
-use exits::ExitRecord;
 use gap::Gap;
-use gate::State;
 use origins::Origins;
-use pairs::{Pair, Pairs};
+use pairs::Pairs;
 use parents::Parents;
 use plan::Plan;
 use spread::Spreads;
@@ -93,9 +92,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 #[cfg(test)]
 use std::time::Duration;
-
-/// How many due timers one entry runs, so that none takes long.
-const TICK: usize = 64;
 
 pub(crate) struct Pool {
     seed: u64,
@@ -237,41 +233,6 @@ impl Pool {
         })
     }
 
-    /// Runs due timers, a bounded number of them; says whether there may be more.
-    #[inline]
-    pub(crate) fn tick(&mut self, now: Time) -> bool {
-        self.timers.is_due(now) && self.run_timers(now)
-    }
-
-    #[cold]
-    fn run_timers(&mut self, now: Time) -> bool {
-        for _ in 0..TICK {
-            match self.timers.due(now) {
-                None => return false,
-                Some(due @ Due::Exit(exit)) => {
-                    if self.with_exit(exit, |record| record.gate.due(now)).is_none() {
-                        self.timers.forget(due);
-                    }
-                }
-                Some(Due::Owner(exit)) => self.set_owner(exit, None),
-                Some(Due::Origin(origin)) => {
-                    if self.with_origin(origin, |record| record.room.gate.due(now)).is_none() {
-                        self.timers.forget(Due::Origin(origin));
-                    }
-                }
-                Some(Due::Parent(ix)) => {
-                    self.with_parent(ix, |parent| parent.gate.due(now));
-                }
-                Some(Due::Pair(slot)) => {
-                    if self.with_pair(slot, |pair| pair.gate.due(now)).is_none() {
-                        self.timers.forget(Due::Pair(slot));
-                    }
-                }
-            }
-        }
-        true
-    }
-
     /// What an attempt has revealed of its exit. A held one that leaves from elsewhere now is told of: its holder may have
     /// cookies that are bound to the address. Says whether it does.
     pub(crate) fn reveal(&mut self, now: Time, by: &Receipt, egress: &Egress) -> bool {
@@ -309,56 +270,6 @@ impl Pool {
             self.moved.everywhere();
         }
         self.owned.set(index, owner.is_some(), self.exits.len());
-    }
-
-    /// Every change of an exit's gate goes through here, so that bits and timers agree with it. `None` if the exit is gone.
-    #[inline(never)]
-    fn with_exit<T>(&mut self, exit: ExitIx, change: impl FnOnce(&mut ExitRecord) -> T) -> Option<T> {
-        let record = self.exits.get_mut(exit)?;
-        let before = record.gate.state();
-        let out = change(record);
-        let after = record.gate.state();
-        if before != after {
-            self.timers.reset(Due::Exit(exit), before.due_at(), after.due_at());
-            if !after.is_taken() {
-                self.moved.everywhere();
-            }
-            if let Some(index) = exit.index() {
-                keep_rest(&mut self.dead, exit, before, after);
-                self.down.set(index, !after.admits(), self.exits.len());
-            }
-        }
-        Some(out)
-    }
-
-    /// As [`with_exit`](Self::with_exit), for a pair.
-    #[inline(never)]
-    fn with_pair<T>(&mut self, slot: Slot, change: impl FnOnce(&mut Pair) -> T) -> Option<T> {
-        let pair = self.pairs.get_mut(slot)?;
-        let (before, was_burned) = (pair.gate.state(), pair.is_burned());
-        let out = change(pair);
-        let (exit, origin, after) = (pair.exit, pair.origin, pair.gate.state());
-        let burned = pair.is_burned();
-        if let (true, Some(_), Some(record)) =
-            (was_burned != burned, exit.index(), self.origins.get_mut(origin))
-        {
-            record.burned = if burned { record.burned + 1 } else { record.burned.saturating_sub(1) };
-        }
-        if before != after {
-            self.timers.reset(Due::Pair(slot), before.due_at(), after.due_at());
-            if !after.is_taken() {
-                self.moved.at(origin);
-            }
-            if let Some(record) = self.origins.get_mut(origin) {
-                if let Some(index) = exit.index() {
-                    keep_rest(&mut record.resting, exit, before, after);
-                    record.spaced += u32::from(matches!(after, State::Spaced { .. }));
-                    record.spaced -= u32::from(matches!(before, State::Spaced { .. }));
-                    record.benched.set(index, !after.admits(), self.exits.len());
-                }
-            }
-        }
-        Some(out)
     }
 
     /// How long burned pairs rest from now on.
@@ -414,15 +325,5 @@ impl Pool {
 
     pub(crate) const fn seed(&self) -> u64 {
         self.seed
-    }
-}
-
-/// Keeps a set of rests in step with a gate.
-fn keep_rest(set: &mut BTreeSet<(Time, ExitIx)>, exit: ExitIx, before: State, after: State) {
-    if let State::Resting { until } = before {
-        set.remove(&(until, exit));
-    }
-    if let State::Resting { until } = after {
-        set.insert((until, exit));
     }
 }
