@@ -166,7 +166,7 @@ impl Line {
         self.count += 1;
         let mut rank = Rank::of(number);
         if let (Some(shares), Some(share)) = (&mut self.shares, share) {
-            rank = shares.join(share, number);
+            rank = shares.join(share, number, ticket);
             if let Some(waiter) = self.waiters.get_mut(ticket.0) {
                 waiter.rank = rank;
             }
@@ -181,7 +181,9 @@ impl Line {
         let waiter = self.waiters.remove(ticket.0)?;
         self.count -= 1;
         if let (Some(shares), Some(share)) = (&mut self.shares, waiter.share) {
-            shares.leave(share, waiter.rank);
+            if shares.leave(share, waiter.rank, waiter.is_queued()) {
+                self.move_up(share);
+            }
         }
         if let Some(holder) = waiter.holder {
             self.holders.remove(&(holder, ticket));

@@ -3,17 +3,20 @@
 //! Start-time fair queueing (Goyal, Vin and Cheng, 1996) at each origin: who joins is stamped with the origin's virtual time, or
 //! with a turn after the last of its class, which is the shorter the heavier the class; the lowest stamp goes first, and is the
 //! virtual time from then on. So a class with nobody waiting saves nothing up and owes nothing, and its share goes to the others.
+//! Whoever goes away without having been called has had no turn: those of its class who came after it move up, a few such at once.
 //!
 //! Stamps of two origins say nothing about each other. There it is by arrival, as without classes: who goes before somebody
 //! counts as having come just before him.
 
-use super::{Line, Rank, Ticket};
+use super::{Group, Line, Rank, Ticket};
 use crate::pool::OriginIx;
 use crate::request::{Classes, LeaseRequest, Time};
 use std::collections::{BTreeMap, HashMap};
 
 /// The length of a turn of weight 1.
 const TURN: u64 = 1 << 20;
+/// A class moves up when one in so many of it has gone away: to move all for each would take a long line the square of its length.
+const GONE: usize = 64;
 
 /// Where a waiter is stamped: at its origin, in its class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,7 +49,9 @@ struct Class {
     /// The stamp of who was called last.
     called: Option<u64>,
     /// Those in line, called or not, by stamp and number of arrival; and before whom each counts as having come.
-    waiters: BTreeMap<(u64, u64), u64>,
+    waiters: BTreeMap<(u64, u64), (u64, Ticket)>,
+    /// Who went away uncalled, others behind it, since they moved up.
+    gone: usize,
 }
 
 impl Shares {
@@ -85,7 +90,7 @@ impl Shares {
     }
 
     /// The rank of a newcomer.
-    pub(super) fn join(&mut self, share: Share, number: u64) -> Rank {
+    pub(super) fn join(&mut self, share: Share, number: u64, ticket: Ticket) -> Rank {
         let Share { origin, class } = share;
         let of = self.counts.len();
         self.counts[class] += 1;
@@ -93,11 +98,24 @@ impl Shares {
         let own = &place.classes[class];
         let last = own.waiters.last_key_value().map(|((stamp, _), _)| *stamp).max(own.called);
         let stamp = last.map_or(0, |last| last.saturating_add(self.turns[class])).max(place.now);
-        let next = place.classes.iter().filter_map(|other| other.waiters.range((stamp, number)..).next());
-        // The nearest of those that come after.
-        let before = next.min_by_key(|(at, _)| **at).map_or(number, |(_, before)| *before);
-        place.classes[class].waiters.insert((stamp, number), before);
-        Rank { before, stamp, number }
+        place.insert(class, (stamp, number), ticket)
+    }
+
+    /// Those of a class who can move up, by number of arrival.
+    fn queue(&self, share: Share) -> Vec<Ticket> {
+        let own = self.places.get(&share.origin).map(|place| &place.classes[share.class].waiters);
+        own.into_iter().flatten().map(|(_, (_, ticket))| *ticket).collect()
+    }
+
+    /// The rank of one who moves up behind the one of that stamp.
+    fn move_up(&mut self, share: Share, rank: Rank, ticket: Ticket, last: Option<u64>) -> Rank {
+        let Some(place) = self.places.get_mut(&share.origin) else { return rank };
+        let due = last.map_or(0, |last| last.saturating_add(self.turns[share.class])).max(place.now);
+        if due >= rank.stamp {
+            return rank;
+        }
+        place.classes[share.class].waiters.remove(&(rank.stamp, rank.number));
+        place.insert(share.class, (due, rank.number), ticket)
     }
 
     /// A waiter is called.
@@ -120,15 +138,23 @@ impl Shares {
         self.places.get(&origin).is_some_and(|place| place.open > 0)
     }
 
-    /// A waiter is gone.
-    pub(super) fn leave(&mut self, share: Share, rank: Rank) {
-        let Some(place) = self.places.get_mut(&share.origin) else { return };
-        if place.classes[share.class].waiters.remove(&(rank.stamp, rank.number)).is_some() {
+    /// A waiter is gone. Whether those behind it are to move up.
+    pub(super) fn leave(&mut self, share: Share, rank: Rank, uncalled: bool) -> bool {
+        let Some(place) = self.places.get_mut(&share.origin) else { return false };
+        let own = &mut place.classes[share.class];
+        if own.waiters.remove(&(rank.stamp, rank.number)).is_some() {
             self.counts[share.class] -= 1;
+        }
+        let behind = own.waiters.last_key_value().is_some_and(|((last, _), _)| *last > rank.stamp);
+        own.gone += usize::from(uncalled && behind);
+        let moves = own.gone > own.waiters.len() / GONE;
+        if moves {
+            own.gone = 0;
         }
         if place.classes.iter().all(|class| class.waiters.is_empty()) {
             self.places.remove(&share.origin);
         }
+        moves
     }
 
     #[cfg(test)]
@@ -136,13 +162,15 @@ impl Shares {
         let mut count = 0;
         for (share, rank) in waiters {
             let own = &self.places[&share.origin].classes[share.class];
-            assert_eq!(own.waiters.get(&(rank.stamp, rank.number)), Some(&rank.before));
+            let known = own.waiters.get(&(rank.stamp, rank.number));
+            assert_eq!(known.map(|(before, _)| *before), Some(rank.before));
             count += 1;
         }
         assert_eq!(count, self.counts.iter().sum::<usize>());
         let mut kept = 0;
         for place in self.places.values() {
-            let all: BTreeMap<_, _> = place.classes.iter().flat_map(|class| &class.waiters).collect();
+            let all = place.classes.iter().flat_map(|class| &class.waiters);
+            let all: BTreeMap<_, _> = all.map(|(at, (before, _))| (at, before)).collect();
             assert!(!all.is_empty(), "a place goes with the last who waits for it");
             assert!(all.values().is_sorted(), "the order of stamps is the order of ranks");
             kept += all.len();
@@ -197,7 +225,61 @@ impl Line {
     }
 }
 
+impl Line {
+    /// Somebody has gone away: whoever waits behind it for the class's turns has them sooner.
+    pub(super) fn move_up(&mut self, share: Share) {
+        let Some(shares) = &self.shares else { return };
+        let mut last = shares.places.get(&share.origin).and_then(|place| place.classes[share.class].called);
+        for ticket in shares.queue(share) {
+            let Some(shares) = &mut self.shares else { return };
+            let Some(waiter) = self.waiters.get_mut(ticket.0) else { continue };
+            let (group, old) = (waiter.group, waiter.rank);
+            if waiter.is_queued() {
+                waiter.rank = shares.move_up(share, old, ticket, last);
+            }
+            last = last.max(Some(waiter.rank.stamp));
+            let new = waiter.rank;
+            if new != old {
+                self.rerank(group, old, new, ticket);
+            }
+        }
+        // Another may drive from now on, and has to set its alarm.
+        self.armed = Time::MAX;
+    }
+
+    fn rerank(&mut self, group: Group, old: Rank, new: Rank, ticket: Ticket) {
+        let Some(queue) = self.queues.get_mut(&group) else { return };
+        let Some((head, _)) = queue.waiters.first_key_value() else { return };
+        let head = *head;
+        queue.waiters.remove(&old);
+        queue.waiters.insert(new, ticket);
+        if new < head || old == head {
+            self.heads.remove(head);
+            self.heads.insert(new, group);
+            self.heads.look_at(new);
+        }
+    }
+}
+
 impl Place {
+    /// In order of stamps each counts as having come before those behind it, and after those before it.
+    fn insert(&mut self, class: usize, at: (u64, u64), ticket: Ticket) -> Rank {
+        let (stamp, number) = at;
+        let nearest = |side: fn(&Class, (u64, u64)) -> Option<((u64, u64), u64)>| {
+            self.classes.iter().filter_map(move |class| side(class, at))
+        };
+        let after =
+            nearest(|class, at| class.waiters.range(at..).next().map(|(at, (before, _))| (*at, *before)));
+        let ahead = nearest(|class, at| {
+            class.waiters.range(..at).next_back().map(|(at, (before, _))| (*at, *before))
+        });
+        let most = after.min().map_or(u64::MAX, |(_, before)| before);
+        let least = ahead.max().map_or(0, |(_, before)| before);
+        let before = number.max(least).min(most);
+        self.classes[class].waiters.insert(at, (before, ticket));
+        Rank { before, stamp, number }
+    }
+
     fn new(classes: usize) -> Self {
         Self { now: 0, open: 0, classes: vec![Class::default(); classes] }
     }

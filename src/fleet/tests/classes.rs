@@ -142,6 +142,35 @@ fn who_waits_is_served_by_weight() {
     }
 }
 
+/// Each waits as long as its share lets it, but not longer than its patience: and so each class has callers who go away.
+#[test]
+fn who_runs_out_of_patience_costs_its_class_no_turn() {
+    let mut rush = Rush::of_four(TWO, &["prices", "bulk"]);
+    for _ in 0..60 {
+        rush.asks("bulk");
+        rush.asks("prices");
+    }
+    rush.served.clear();
+    for _ in 0..300 {
+        rush.run(Duration::from_millis(100), None);
+        let late = |(ticket, (class, since)): (&Ticket, &(&'static str, Time))| {
+            (rush.world.now.since(*since) > secs(1)).then_some((*ticket, *class))
+        };
+        for (ticket, class) in rush.line.iter().filter_map(late).collect::<Vec<_>>() {
+            rush.line.remove(&ticket);
+            rush.world.fleet.leave(rush.world.now, ticket);
+            rush.world.fleet.check_line(rush.world.now);
+            rush.asks(class);
+        }
+    }
+    let share = rush.served("prices") / rush.served("bulk");
+    assert!((2.7..3.3).contains(&share), "{share}");
+    for (class, waits) in &mut rush.waits {
+        waits.sort();
+        assert!(waits.iter().map(|(since, wait)| *since + *wait).is_sorted(), "{class}: in order of arrival");
+    }
+}
+
 #[test]
 fn what_one_class_leaves_the_others_have() {
     let mut rush = Rush::of_four(TWO, &["bulk"]);
