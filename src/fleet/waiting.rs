@@ -127,14 +127,15 @@ impl Fleet {
         }
         // Who has wants of its own is behind nobody: no number is as high.
         let same = self.line.has(Group::of(ask, origin, self.pool.stake(now, ask, origin), u64::MAX));
-        // Classes go by their shares whatever of an exit they want.
+        // Classes go by their shares, whichever exit they take.
         if !same && !self.line.is_shared(origin) {
             return None;
         }
         let passes = match self.pool.look(now, ask, origin) {
             Ok(choice) => choice.reason == Reason::Bound,
+            Err(NoExit::Unusable { .. } | NoExit::Held { .. }) => !same,
             // It is to be told why itself.
-            Err(_) => !same,
+            Err(_) => true,
         };
         (!passes).then(|| self.others_first(now, false))
     }

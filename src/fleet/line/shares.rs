@@ -188,9 +188,13 @@ impl Line {
             .map_or_else(|| Classes::default().find(ask.class.as_ref()).is_some(), |shares| shares.has(ask))
     }
 
-    /// Whether there are classes, and some of them wait to go there.
+    /// Whether there are classes, and some of them wait to go there through any exit, or were called to. Who waits for its own
+    /// exit keeps nobody from the others.
     pub(in crate::fleet) fn is_shared(&self, origin: OriginIx) -> bool {
-        self.shares.as_ref().is_some_and(|shares| shares.waits_for(origin))
+        let any = |shares: &Shares| {
+            shares.is_open(origin) || self.heads.ahead(origin, Rank::LAST).any(|group| group.wants_any())
+        };
+        self.shares.as_ref().is_some_and(|shares| shares.waits_for(origin) && any(shares))
     }
 
     /// Where a request has its share, if there are classes.

@@ -272,3 +272,16 @@ fn classes_are_checked() {
     }
     assert!(classes(TWO).check().is_ok() && classes(&many[..16]).check().is_ok());
 }
+
+#[test]
+fn who_waits_for_an_exit_of_its_own_keeps_nobody_without_patience_from_the_others() {
+    let mut setup = config(20);
+    setup.classes = classes(TWO);
+    let mut world = World::new(setup);
+    let own = held().on_loss(crate::request::OnLoss::Wait);
+    world.once(&own, limited(Some(600)));
+    let site = Origin::new("a.test");
+    assert!(matches!(world.fleet.lease_or_wait(world.now, &own, &site, Time::MAX), Turn::Wait { .. }));
+    world.pass(secs(60));
+    assert!(world.fleet.lease_in_turn(world.now, &LeaseRequest::per_request(), &site).is_ok());
+}

@@ -115,7 +115,7 @@ fn limits_by_chance_are_let_go_within_minutes() {
         (0.05, 200.0, 200, 5.0, 95),
         (0.1, 20.0, 20, 8.0, 95),
         (0.3, 200.0, 200, 2.0, 95),
-        (0.3, 5.0, 5, 10.0, 95),
+        (0.3, 5.0, 5, 15.0, 95),
     ] {
         let let_go = |seed| {
             let mut dice = dice(seed);

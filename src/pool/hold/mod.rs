@@ -113,7 +113,7 @@ impl Pool {
         let met = self.met(now, by, evidence);
         let Some(record) = self.origins.get_mut(by.at.1) else { return };
         let begins = record.trouble.as_ref().is_none_or(|trouble| trouble.row == 0);
-        record.usual.fail(&record.counts, begins, rules);
+        record.usual.fail(&record.counts, begins, met.who, rules);
         if alone {
             return;
         }

@@ -1,5 +1,6 @@
 //! How often an origin fails by itself, and how many failures in a row are more than that.
 
+use super::trouble::Witness;
 use crate::knobs;
 use crate::outcome::OutcomeCounts;
 use crate::share::Share;
@@ -17,15 +18,20 @@ pub(in crate::pool) struct Usual {
     taken: u64,
     /// Failures since then.
     fresh: u32,
+    /// Who met the last ones.
+    last: [Option<Witness>; 3],
 }
 
 /// Good answers that each site is thought to have given before it is known: else one that was down when it was new would be
 /// one that fails often.
 const GOOD: f32 = 32.0;
 
+/// Of so many exits as fail hardly ever so many fail at once: a site that fails this share of all does so itself.
+const COMMON: f32 = 0.2;
+
 impl Default for Usual {
     fn default() -> Self {
-        Self { failed: 0.0, of: GOOD, taken: 0, fresh: 0 }
+        Self { failed: 0.0, of: GOOD, taken: 0, fresh: 0, last: [None; 3] }
     }
 }
 
@@ -39,7 +45,9 @@ const fn answers(counts: &OutcomeCounts) -> u64 {
 
 impl Usual {
     /// A failure. `begins`: the one before it was another answer.
-    pub(super) fn fail(&mut self, counts: &OutcomeCounts, begins: bool, rules: &knobs::Hold) {
+    pub(super) fn fail(&mut self, counts: &OutcomeCounts, begins: bool, who: Witness, rules: &knobs::Hold) {
+        self.last.rotate_right(1);
+        self.last[0] = Some(who);
         if begins {
             // This one is counted, and not usual yet.
             let all = answers(counts).saturating_sub(1);
@@ -53,6 +61,12 @@ impl Usual {
             }
         }
         self.fresh += 1;
+    }
+
+    /// Whether failures are common there, and no matter of one exit: then they cost none anything, though others are served.
+    pub(super) fn is_common(&self) -> bool {
+        let differ = |[a, b, c]: [Option<Witness>; 3]| c.is_some() && a != b && b != c && a != c;
+        self.failed + self.fresh as f32 >= COMMON * self.of && differ(self.last)
     }
 
     /// It was held, and for good reason: what it said lately was not usual.

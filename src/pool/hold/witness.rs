@@ -9,6 +9,7 @@ use crate::pool::ix::OriginIx;
 use crate::pool::origins::OriginRecord;
 use crate::pool::{Pool, Receipt};
 use crate::request::Time;
+use std::time::Duration;
 
 impl Pool {
     pub(super) fn met(&self, now: Time, by: &Receipt, evidence: &Evidence) -> Met {
@@ -16,12 +17,19 @@ impl Pool {
         let gateway = exit.and_then(|exit| exit.parents[0]).filter(|_| evidence.seen != Seen::Seen);
         let fresh = exit.is_some_and(|exit| !exit.gate.is_stale(by.sent));
         let limited = evidence.outcome.is_rate_limited();
+        // What may be the exit's own word is no reason to leave the site alone for longer than a single exit's is.
+        let most = self
+            .knobs
+            .hold
+            .filter(|_| evidence.seen != Seen::Seen)
+            .map_or(Duration::MAX, |rules| rules.alone);
+        let wait = hint(evidence).min(most);
         Met {
             exit: by.at.0,
             id: by.exit,
             who: gateway.map_or(Witness::Exit(by.exit), Witness::Gateway),
             at: now,
-            until: now + hint(evidence),
+            until: now + wait,
             heated: matches!(evidence.outcome, Outcome::OriginError { .. }),
             faulted: evidence.seen != Seen::Seen && fresh && !limited && self.works_beside(now, by),
         }
@@ -42,11 +50,15 @@ impl Pool {
     }
 
     /// Whether what may be the exit's fault is: the origin has served somebody lately, and neither fails everybody now nor did when
-    /// this was sent.
+    /// this was sent, nor fails often through whatever exit.
     pub(in crate::pool) fn works_beside(&self, now: Time, by: &Receipt) -> bool {
         let Some(record) = self.origins.get(by.at.1) else { return false };
         let doubted = record.trouble.as_ref().is_some_and(|trouble| trouble.doubted);
-        self.works(now, by.at.1) && !record.room.is_held() && !doubted && !record.room.gate.is_stale(by.sent)
+        self.works(now, by.at.1)
+            && !record.room.is_held()
+            && !doubted
+            && !record.room.gate.is_stale(by.sent)
+            && !record.usual.is_common()
     }
 
     /// Whether no other exit could be leased there.

@@ -167,3 +167,37 @@ fn an_exit_that_is_alone_with_it_dies_as_before() {
         assert_eq!(world.snapshot().origins[0].held, None);
     }
 }
+
+/// More than half of what it says are failures, and never as many in a row as were no chance: it is not held.
+#[test]
+fn a_site_that_fails_most_of_the_time_costs_no_exit_what_serves_others() {
+    let mut world = World::of(20);
+    let plain = Evidence::of(BAD_GATEWAY).seen(Seen::Unknown);
+    let mut most = 0;
+    for n in 0..6_000_u64 {
+        world.pass(Duration::from_millis(30));
+        if let Ok(grant) = world.at("flaky.test", &once()) {
+            let fails = crate::draw::mix(n) % 3 > 0;
+            world.finish(&grant, if fails { plain } else { Outcome::Ok.into() });
+        }
+        most = most.max(world.snapshot().exits.dead);
+    }
+    assert!(most <= 1, "{most} of 20 were dead");
+    assert!(world.at("good.test", &once()).is_ok());
+}
+
+#[test]
+fn what_exits_may_have_said_themselves_holds_a_site_for_a_minute_at_most() {
+    let hour = Outcome::RateLimited { retry_after: Some(RetryAfter::new(secs(3_600))) };
+    let held = |seen| {
+        let mut world = World::of(50);
+        let three: Vec<_> = exits(3).iter().map(|exit| world.through("a.test", exit.id())).collect();
+        three.iter().for_each(|grant| world.finish(grant, Evidence::of(hour).for_all(true).seen(seen)));
+        let Err(Refusal::OriginHeld { retry_at, .. }) = world.at("a.test", &once()) else {
+            panic!("three exits are told the same")
+        };
+        retry_at.since(world.now)
+    };
+    assert!(held(Seen::Unknown) <= secs(75), "{:?}", held(Seen::Unknown));
+    assert!(held(Seen::Seen) >= secs(3_600));
+}

@@ -204,6 +204,7 @@ impl State {
         let (for_sure, open) = (reason == AuthReason::Quota, login.gate.is_open());
         if !(for_sure && open && !proven) {
             login.row.push(lease.turn);
+            login.all += 1;
             if login.more_refused() == 0 {
                 (login.row, login.silent) = (vec![lease.turn], 0);
             }
@@ -212,7 +213,8 @@ impl State {
                 login.enough = if proven { 8 } else { 2 };
                 login.gate.doubt(now);
             }
-            if open || old || !for_sure && login.more_refused() < login.enough {
+            let all = if proven { usize::MAX } else { login.more_refused_of_all() };
+            if open || old || !for_sure && login.more_refused().min(all) < login.enough {
                 return;
             }
         }
@@ -221,6 +223,7 @@ impl State {
         login.gate.shut(now, if reason == AuthReason::Quota { quota } else { u64::MAX });
         login.doublings += 1;
         login.forget_row(login.entered + 1);
+        login.clean = login.entered;
         login.enough = 0;
         login.refused.clear();
         told.stopped = told.stopped.checked_sub(1).expect("a login that stops is told");
@@ -243,6 +246,7 @@ impl State {
         login.accepted = Some(now);
         if login.row.iter().all(|turn| *turn <= lease.turn) {
             login.forget_row(lease.turn);
+            login.clean = login.clean.max(lease.turn);
         }
         let all = std::mem::take(&mut login.refused);
         let (strays, later): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, at)| *at <= lease.sent);

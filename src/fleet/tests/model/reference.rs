@@ -152,6 +152,10 @@ pub(super) struct Login {
     /// Sent after the first of these, and ended without a word.
     pub(super) silent: usize,
     pub(super) from: u64,
+    /// The last turn that was accepted or forgotten, and how many were refused, and silent, of those after it.
+    pub(super) clean: u64,
+    pub(super) all: usize,
+    pub(super) mute: usize,
     pub(super) refused: Vec<(LeaseNo, u64)>,
     pub(super) doublings: u32,
 }
@@ -161,6 +165,13 @@ impl Login {
         self.row.clear();
         self.silent = 0;
         self.from = from;
+        (self.all, self.mute) = (0, 0);
+    }
+
+    /// The same of all that were sent since one was accepted.
+    pub(super) fn more_refused_of_all(&self) -> usize {
+        let sent = self.row.iter().max().map_or(0, |last| last - self.clean) as usize;
+        (2 * self.all).saturating_sub(sent.saturating_sub(self.mute).max(self.all))
     }
 
     /// How many more were refused than were not, of those sent from the first to the last of them.
@@ -237,6 +248,9 @@ impl State {
             enough: 0,
             silent: 0,
             from: 0,
+            clean: 0,
+            all: 0,
+            mute: 0,
             refused: Vec::new(),
             doublings: 0,
         };
@@ -303,6 +317,7 @@ impl State {
         self.exits[is.exit].out -= 1;
         let login = &mut self.logins[parent];
         login.silent += usize::from(silent && login.row.iter().min().is_some_and(|first| turn > *first));
+        login.mute += usize::from(silent && turn > login.clean);
         self.logins[parent].gate.leave(now, no);
         self.addresses[parent].gate.leave(now, no);
         self.exits[is.exit].gate.leave(now, no);
@@ -334,6 +349,7 @@ impl State {
         }
         (login.accepted, login.doublings, login.enough, login.counts) = (None, 0, 0, true);
         login.forget_row(login.entered + 1);
+        login.clean = login.entered;
         login.refused.clear();
     }
 
