@@ -362,28 +362,36 @@ pub(crate) struct Throttle {
     pub(crate) least: u32,
     /// Times as many more with each round that is served, if that is more than one.
     pub(crate) ramp: f64,
-    /// Where still too many are refused with such a part of what was too many first, it is not how many they are.
-    pub(crate) futile: f64,
-    /// So many refused one after the other are an outage: then it rests as a whole.
+    /// So many refused one after the other are an outage, if nothing is served of what was out before: then it rests as a whole.
     pub(crate) outage: u32,
-    /// When so many attempts have been counted, or as many as the limit is, they count half.
+    /// It does not rest for a single refusal where not surely less than half was served of as many lately.
+    pub(crate) few: u32,
+    /// When so many attempts have been counted, or as many as the limit is, they count half; as many show that a limit is no cure.
     pub(crate) window: u32,
-    /// A limit that was not met for so long has lapsed.
+    /// The same of all that was sent with fewer out.
+    pub(crate) memory: u32,
+    /// A limit that was not met for so long has lapsed. After one that was no cure there is none for so long, and twice as long
+    /// after the next.
     pub(crate) lapse: Duration,
+    /// No longer than this.
+    pub(crate) pause: Duration,
 }
 
 impl Default for Throttle {
-    /// 0.7 at a tenth, as AWS's adaptive mode cuts. Twenty in a row are one in a million where half are refused.
+    /// 0.7 at a tenth, as AWS's adaptive mode cuts. Twenty in a row are one in a million where half are refused. A limit that is no
+    /// cure costs half of the throughput for a second or two: once an hour that is nothing.
     fn default() -> Self {
         Self {
             most: 0.1,
             cut: 0.7,
             least: 4,
             ramp: 0.03,
-            futile: 0.1,
             outage: 20,
+            few: 8,
             window: 40,
+            memory: 400,
             lapse: Duration::from_secs(30),
+            pause: Duration::from_secs(3_600),
         }
     }
 }

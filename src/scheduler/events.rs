@@ -127,15 +127,15 @@ fn trace(event: &Event) {
             ?rest,
             "a gateway is overloaded or unreachable, and left alone for a moment"
         ),
-        Event::GatewaySlowed { exit, from, to } => tracing::warn!(
+        Event::GatewaySlowed { gateway, from, to } => tracing::warn!(
             target: "tower_egress",
-            %exit,
+            gateway,
             from,
             to,
             "a gateway has too much to do; fewer leases may be out behind it at once"
         ),
-        Event::GatewayUnlimited { exit } => {
-            tracing::info!(target: "tower_egress", %exit, "any number of leases may be out behind a gateway again");
+        Event::GatewayUnlimited { gateway } => {
+            tracing::info!(target: "tower_egress", gateway, "any number of leases may be out behind a gateway again");
         }
         Event::OriginHeld { origin, rest, exits, status } => tracing::warn!(
             target: "tower_egress",

@@ -154,17 +154,17 @@ pub enum Event {
     },
     /// A gateway has too much to do: fewer leases may be out behind it at once.
     GatewaySlowed {
-        /// An exit behind it.
-        exit: ExitId,
+        /// Its host and port.
+        gateway: String,
         /// As many were out at once.
         from: u32,
-        /// As many may be now.
+        /// As many may be now: fewer than that.
         to: u32,
     },
-    /// Any number of leases may be out behind a gateway again.
+    /// Any number of leases may be out behind a gateway again: it refuses fewer, or as many whatever their number.
     GatewayUnlimited {
-        /// An exit behind it.
-        exit: ExitId,
+        /// Its host and port.
+        gateway: String,
     },
     /// A site fails everybody, and is left alone as a whole until one request has tried it.
     OriginHeld {

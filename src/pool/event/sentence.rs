@@ -64,11 +64,11 @@ impl fmt::Display for Event {
                 )
             }
             Self::Spaced { origin, gap: None } => write!(f, "{origin} limits each exit no more"),
-            Self::GatewaySlowed { exit, from, to } => {
-                write!(f, "the gateway of exit {exit} has too much to do: at most {to} at once, of {from}")
+            Self::GatewaySlowed { gateway, from, to } => {
+                write!(f, "the gateway {gateway} has too much to do with {from} at once: at most {to} now")
             }
-            Self::GatewayUnlimited { exit } => {
-                write!(f, "leases behind the gateway of exit {exit} are not limited any more")
+            Self::GatewayUnlimited { gateway } => {
+                write!(f, "the gateway {gateway} is not limited any more")
             }
             Self::Slowed { origin, from, to, multiplier } => {
                 write!(f, "concurrency at {origin} lowered from {from} to {to}: {}", Attempts(*multiplier))
@@ -132,6 +132,14 @@ mod tests {
             ),
             (held(1, None, None), "shop.example fails through 1 exit, and is left alone"),
             (Event::OriginReleased { origin: origin.clone() }, "shop.example serves again"),
+            (
+                Event::GatewaySlowed { gateway: "gw.example:7000".into(), from: 57, to: 39 },
+                "the gateway gw.example:7000 has too much to do with 57 at once: at most 39 now",
+            ),
+            (
+                Event::GatewayUnlimited { gateway: "gw.example:7000".into() },
+                "the gateway gw.example:7000 is not limited any more",
+            ),
         ] {
             assert_eq!(event.to_string(), sentence);
         }

@@ -42,15 +42,32 @@ impl Pool {
     #[cold]
     fn throttle(&mut self, now: Time, by: &Receipt, refused: bool) -> bool {
         let (Some(rules), Some(ix)) = (self.knobs.throttle, by.gateway) else { return false };
-        let turned = self.with_parent(ix, |parent| parent.flow.note(&rules, now, by.sent, refused));
+        let turned = self.with_parent(ix, |parent| {
+            let turned = parent.flow.note(&rules, now, by.sent, refused);
+            if parent.flow.serves_half(&rules) {
+                // A trial that is refused by chance is no reason for a longer rest.
+                parent.doublings = 0;
+            }
+            turned
+        });
         match turned.flatten() {
             Some(Turned::Cut { from, to }) => {
-                self.events.push(now, Event::GatewaySlowed { exit: by.exit, from, to });
+                let gateway = self.name_of_gateway(by.at.0);
+                self.events.push(now, Event::GatewaySlowed { gateway, from, to });
             }
-            Some(Turned::Lifted) => self.events.push(now, Event::GatewayUnlimited { exit: by.exit }),
+            Some(Turned::Lifted) => {
+                let gateway = self.name_of_gateway(by.at.0);
+                self.events.push(now, Event::GatewayUnlimited { gateway });
+            }
             None => {}
         }
-        self.parents.get(ix).is_some_and(|parent| parent.flow.helps(&rules, now) && parent.gate.is_open())
+        self.parents.get(ix).is_some_and(|parent| parent.flow.helps(&rules) && parent.gate.is_open())
+    }
+
+    /// Its host and port: a login is no part of it.
+    fn name_of_gateway(&self, exit: ExitIx) -> String {
+        let route = self.exits.get(exit).map(|record| record.exit.route());
+        route.map(|route| format!("{}:{}", route.host(), route.port())).unwrap_or_default()
     }
 
     /// What is overloaded is left alone, and nothing beside it.

@@ -5,6 +5,7 @@ mod gateway;
 mod login;
 mod places;
 mod row;
+mod series;
 mod strays;
 mod throttle;
 
