@@ -55,8 +55,8 @@ Unless it says otherwise: one site, 20,000 jobs, 256 workers that each do one jo
 | S3 | S1, and the larger site answers 503 to everybody from 600 to 780 s |";
 
 const DESIGNS: &str = "\
-What is not said of the others is as with ours: the classifier, and 120 s for a job (S1 to S3: its patience). Where no rule says
-which exit, it is a random one.";
+What a line does not say is as with ours: the classifier, and 120 s for a job (S1 to S3: its patience). Where no rule says which
+exit, it is a random one.";
 
 const READING: &str = "\
 Figures are medians over seeds, with the interval that holds 95 % of the medians of samples of this size (bootstrap); where it

@@ -167,6 +167,10 @@ fn groups(compared: &[Compared], than_itself: bool) -> Vec<Vec<&Compared>> {
 /// A row for each figure of which ours has more than somebody else in a world, against whom it has most more; or than itself by
 /// other rules, or without a part. The p is told where there can be one that says something.
 pub(crate) fn markdown(compared: &[Compared], than_itself: bool) -> String {
+    let groups = groups(compared, than_itself);
+    if groups.is_empty() {
+        return "None.\n".to_owned();
+    }
     let tells_p = can_be_sure(compared);
     let p = |figure: String| if tells_p { format!(" {figure} |") } else { String::new() };
     let mut text = format!(
@@ -175,7 +179,7 @@ pub(crate) fn markdown(compared: &[Compared], than_itself: bool) -> String {
         p("p".to_owned()),
         if tells_p { "---|" } else { "" },
     );
-    for group in groups(compared, than_itself) {
+    for group in groups {
         let lost = group[0];
         let Setting { world, exits } = &lost.setting;
         let digits = lost.digits;
