@@ -1,5 +1,6 @@
-//! A caller that keeps no worker on what may not go now. What the fleet gives back with a time (parked, because too many retries
-//! are before it; a site that is left alone; no exit in time) is put aside in a queue with a bound, and comes back then. Runs in
+//! A caller that keeps no worker on what may not go now. What the fleet gives back with a time is put aside in a queue with a
+//! bound, and comes back then: a page that was sent as often as may be, in vain (most of them, here); one that is parked, because
+//! too many retries are before it; one for whose site, which is left alone, or for whose exit the wait would be too long. Runs in
 //! the lab, in memory, under a clock that jumps: no network, and a minute takes no time.
 //!
 //! ```text

@@ -87,7 +87,10 @@ async fn a_field_that_is_renamed_breaks_who_reads_it() {
         ),
         (&data["hottest"][0], "cooling exit heat line origin"),
         (&data["forgotten"], "leases origins outcomes wire"),
-        (&data["refusals"], "behind busy closed last moved no_usable_exit origin_full origin_held stopped"),
+        (
+            &data["refusals"],
+            "behind busy closed last moved no_usable_exit origin_held_by_failures origin_held_by_limit stopped",
+        ),
         (
             &data["outcomes"],
             "auth_error blocked fatal gateway_overloaded interrupted ok origin_error proxy_error rate_limited \

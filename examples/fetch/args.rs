@@ -48,8 +48,9 @@ pub(crate) struct Args {
     #[arg(value_name = "URL")]
     pub(crate) url: Vec<String>,
 
-    /// Fetches nothing, but shows in the lab how a dead exit, a 403, a 429, an overloaded gateway and a wrong password happen
-    /// and heal, and what each costs
+    /// Fetches nothing, but shows in the lab how nine failures happen and heal, and what each costs: a dead exit, a 403, a 429, a site
+    /// that is down, one that limits each exit, parked requests, a gateway that is overloaded (503) or says when it will not be
+    /// (429), and a wrong password
     #[arg(long, exclusive = true, help_heading = "What to fetch")]
     pub(crate) failures: bool,
 

@@ -15,15 +15,15 @@ use tower_egress::lab::sim::{Policy, Scenario};
 #[derive(Parser, Clone, Debug)]
 #[command(name = "simulate", disable_version_flag = true, after_long_help = names())]
 pub(crate) struct Args {
-    /// How many exits there are, with as many workers and some more; S1 to S3 have 50
+    /// How many exits there are, with as many workers and some more; more than one size with commas: 200,20. S1 to S3 have 50
     #[arg(long, value_name = "20|200|1000", value_delimiter = ',', default_value = "200", value_parser = pool)]
     pub(crate) pool: Vec<u32>,
 
-    /// Worlds by name, the 12 of the core if there are none; T-surge is T under half its load with an overload that ends
+    /// Worlds by name, with commas between: T,Noise; the 12 of the core if there are none. T-surge is T under half its load with an overload that ends
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = world)]
     pub(crate) worlds: Vec<String>,
 
-    /// Designs by name
+    /// Designs by name, with commas between
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "ours,naive", value_parser = policy)]
     pub(crate) policies: Vec<String>,
 
@@ -69,12 +69,16 @@ fn names() -> String {
     )
 }
 
-/// What a name that is not known is answered: all that are, the most alike first.
+/// How many names one that is not known is answered with.
+const NEAREST: usize = 3;
+
+/// What a name that is not known is answered: the most alike of those that are.
 fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let slips = |known: &&str| strsim::osa_distance(&name.to_lowercase(), &known.to_lowercase());
     let mut known: Vec<&str> = known.collect();
     known.sort_by_cached_key(slips);
-    format!("there is none of this name; there are, the nearest first: {}", known.join(", "))
+    known.truncate(NEAREST);
+    format!("there is none of this name; the nearest are {}, and `--help` lists all", known.join(", "))
 }
 
 fn world(name: &str) -> Result<String, String> {

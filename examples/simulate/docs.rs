@@ -4,13 +4,14 @@ use crate::gates::{self, Judged};
 use crate::losses::{self, Compared};
 use crate::play::Results;
 use crate::plots::{self, Drawn};
-use crate::settings::Setting;
+use crate::settings::{self, Setting};
 use crate::table;
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
+use tower_egress::lab::sim::Policy;
 
 const ABOUT: &str = "\
 The numbers below come from `src/lab/sim/`: sites that limit and ban, exits that lead to them, and work, in virtual time. The
@@ -54,6 +55,10 @@ Unless it says otherwise: one site, 20,000 jobs, 256 workers that each do one jo
 | S2 | the same through one gateway, exits told apart by login alone |
 | S3 | S1, and the larger site answers 503 to everybody from 600 to 780 s |";
 
+const DESIGNS: &str = "\
+What a line does not say is as with ours: the classifier, and 120 s for a job (S1 to S3: its patience). Where no rule says which
+exit, it is a random one.";
+
 const READING: &str = "\
 Figures are medians over seeds, with the interval that holds 95 % of the medians of samples of this size (bootstrap); where it
 would be as wide as nothing it is left out.
@@ -78,8 +83,9 @@ site's limits let so many through.";
 
 const LOSING: &str = "\
 Every figure of ours that is more than 1 % worse than another design's in the same world, by the median of the differences
-seed by seed. p is by signs drawn at random, after Holm over all worlds and sizes of a comparison. Makespans and p99 are
-compared only where both left as many jobs unserved, but for 1 % of them: what is left undone takes no time.";
+seed by seed. A row for each figure of a world, against the design that is better by most, with the others that are better beside
+it; the largest loss first, as a share of theirs, each world with all of its rows. Makespans and p99 are compared only where both
+left as many jobs unserved, but for 1 % of them: what is left undone takes no time.";
 
 const WITHOUT: &str = "\
 The same against itself by other rules, or without one of its parts: what each part costs. What it saves stands in the table of
@@ -90,7 +96,33 @@ Of the first seed. A line ends with a dot where the design was done, or had give
 picture, which ends when ours could have been done four times. Grey is the site's bad time.";
 
 /// The smallest p that so few seeds can have is above any threshold.
-const FEW: &str = "With so few seeds no difference can be sure, whatever its size.";
+const FEW: &str = "With so few seeds no difference can be sure, whatever its size, so no p is told.";
+/// Where one can.
+const SURE: &str = "p is by signs drawn at random, after Holm over all worlds and sizes of a comparison.";
+
+const GLOSSARY: &str = "\
+- **hold**: a site that fails everybody is left alone as a whole, then tried by one request.
+- **lane**: the turns that retries take, at each site and over the whole fleet: so many a second, whoever wants one.
+- **governor**: the limit on requests that are under way at one site at once, where too many attempts fail (above 1.25 a success).
+- **spacing**: the gap between two uses of one exit at a site, learned from its 429s.
+- **suspicion**: what one block means, learned from the trials after it: where most pass, blocks are noise, and rests are short.
+- **diagnosis**: what a site's blocks depend on: the request, the subnet, the exit, or none of them.
+- **poison**: a job that the site refuses through whatever exit, as a quarter of them in P. *Poison found* is the share of them that ours
+  stopped for that, of those that were not served by luck; *called poison that is* the share of what was stopped so that was.
+- **shock**: the moment at which a site's bad time begins: in S at 60 s, when 40 % of the exits are banned at once.
+- **metastability index**: *meta* above: attempts per success from 300 s after a trouble's end, over the same before it. At 1 the trouble
+  is over when it is over; above, retries keep it alive.
+- **bad time**, **trouble**: when a world's site does worse than it usually does, or the load is more than it lets through.";
+
+/// Each design that was played, and what it does.
+fn designs(settings: &[Setting], results: &Results) -> String {
+    let played = |policy: &Policy| settings.iter().any(|setting| !results.of(setting, *policy).is_empty());
+    let mut text = String::from("| design | does |\n|---|---|\n");
+    for policy in settings::policies().filter(played) {
+        let _ = writeln!(text, "| {} | {} |", policy.name(), policy.about());
+    }
+    text
+}
 
 fn bounds(settings: &[Setting]) -> String {
     let mut text = String::from("| world | exits | bound, s | attempts |\n|---|---|---|---|\n");
@@ -130,17 +162,19 @@ impl Page<'_> {
             end - 1
         );
         let passed = self.judged.iter().filter(|gate| gate.passed).count();
-        let _ = write!(text, "## The worlds\n\n{WORLDS}\n\n## How to read the tables\n\n{READING}\n\n");
+        let designs = designs(self.settings, self.results);
+        let _ = write!(text, "## The worlds\n\n{WORLDS}\n\n## The designs\n\n{DESIGNS}\n\n{designs}\n");
+        let _ = write!(text, "## How to read the tables\n\n{READING}\n\n### Words\n\n{GLOSSARY}\n\n");
         let _ = write!(
             text,
             "## Gates\n\n{passed} of {} passed.\n\n{}\n",
             self.judged.len(),
             gates::markdown(self.judged)
         );
-        let few = if end - start < 8 { FEW } else { "" };
+        let sure = if losses::can_be_sure(self.compared) { SURE } else { FEW };
         let _ = write!(
             text,
-            "## Where it loses\n\n{LOSING} {few}\n\n{}\n",
+            "## Where it loses\n\n{LOSING} {sure}\n\n{}\n",
             losses::markdown(self.compared, false)
         );
         let _ = write!(text, "How often, over all worlds and sizes:\n\n{}\n", losses::score(self.compared));

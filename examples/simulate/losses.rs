@@ -18,9 +18,25 @@ const MEASURES: &[Measure] = &[
 ];
 
 /// Differences below this share of theirs are told as none.
-const WORTH_TELLING: f64 = 0.01;
+pub(crate) const WORTH_TELLING: f64 = 0.01;
 /// A difference is sure below this, after Holm over all settings.
 const SURE: f64 = 0.05;
+
+/// What a comparison may show, and whether it does.
+struct Kind(&'static str, fn(&Compared) -> bool);
+
+const AS_GOOD: Kind = Kind("as good", |row| !row.differs() && !row.is_unequal);
+const UNEQUAL: Kind = Kind("unequal work", |row| row.is_unequal);
+const PLAINLY: &[Kind] =
+    &[Kind("better", Compared::is_better), AS_GOOD, Kind("worse", Compared::is_loss), UNEQUAL];
+const SURELY: &[Kind] = &[
+    Kind("better, surely", |row| row.is_better() && row.is_sure()),
+    Kind("better", |row| row.is_better() && !row.is_sure()),
+    AS_GOOD,
+    Kind("worse", |row| row.is_loss() && !row.is_sure()),
+    Kind("worse, surely", |row| row.is_loss() && row.is_sure()),
+    UNEQUAL,
+];
 
 pub(crate) struct Compared {
     setting: Setting,
@@ -32,6 +48,8 @@ pub(crate) struct Compared {
     paired: Paired,
     /// After Holm over the settings.
     p: f64,
+    /// The smallest p that there could be, after Holm: the signs of as many seeds all alike.
+    least: f64,
     /// How many jobs each did not serve.
     lost: (f64, f64),
     /// It compares who did different amounts of work.
@@ -66,14 +84,17 @@ fn against(results: &Results, settings: &[Setting], theirs: Policy, measure: &Me
             digits,
             medians: (median(&mine), median(&other)),
             p: paired.p,
+            least: 0.5_f64.powi(mine.len().min(other.len()).saturating_sub(1) as i32),
             paired,
             lost,
             is_unequal: needs_equal_work && (lost.0 - lost.1).abs() > WORTH_TELLING * jobs,
         });
     }
     let adjusted = holm(&compared.iter().map(|compared| compared.p).collect::<Vec<_>>());
+    let many = compared.len() as f64;
     for (compared, p) in compared.iter_mut().zip(adjusted) {
         compared.p = p;
+        compared.least *= many;
     }
     compared
 }
@@ -97,42 +118,98 @@ impl Compared {
         self.differs() && self.paired.difference.median > 0.0
     }
 
+    fn is_better(&self) -> bool {
+        self.differs() && !self.is_loss()
+    }
+
     fn is_sure(&self) -> bool {
         self.p < SURE
     }
+
+    /// How much more it is, as a share of theirs; of what is counted they may have none.
+    fn share(&self) -> f64 {
+        self.paired.difference.median / self.medians.1.abs().max(1.0)
+    }
 }
 
-/// A row for each figure of which ours has more than somebody else; or than itself by other rules, or without a part.
+/// Whether so few seeds and so many settings leave room for a difference that is sure.
+pub(crate) fn can_be_sure(compared: &[Compared]) -> bool {
+    compared.iter().any(|row| row.least < SURE)
+}
+
+/// What is lost to all who are better in one setting by one figure, to whom most first.
+fn groups(compared: &[Compared], than_itself: bool) -> Vec<Vec<&Compared>> {
+    let mut groups: Vec<Vec<&Compared>> = Vec::new();
+    for row in compared.iter().filter(|row| row.is_loss() && row.theirs.is_ours() == than_itself) {
+        let same = |group: &&mut Vec<&Compared>| group[0].what == row.what && group[0].setting == row.setting;
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(row),
+            None => groups.push(vec![row]),
+        }
+    }
+    let larger = |a: &Compared, b: &Compared| b.share().total_cmp(&a.share());
+    groups.iter_mut().for_each(|group| group.sort_by(|a, b| larger(a, b)));
+    // A setting's rows stay together: by its largest loss, then each by its own.
+    let rank = |one: &[&Compared]| {
+        let here = groups.iter().filter(|group| group[0].setting == one[0].setting);
+        here.map(|group| group[0].share()).fold(0.0, f64::max)
+    };
+    let ranks: Vec<f64> = groups.iter().map(|group| rank(group)).collect();
+    let mut ranked: Vec<(f64, Vec<&Compared>)> = ranks.into_iter().zip(groups).collect();
+    ranked.sort_by(|(rank, a), (other, b)| {
+        let together =
+            || (&a[0].setting.world, a[0].setting.exits).cmp(&(&b[0].setting.world, b[0].setting.exits));
+        other.total_cmp(rank).then_with(together).then_with(|| larger(a[0], b[0]))
+    });
+    ranked.into_iter().map(|(_, group)| group).collect()
+}
+
+/// A row for each figure of which ours has more than somebody else in a world, against whom it has most more; or than itself by
+/// other rules, or without a part. The p is told where there can be one that says something.
 pub(crate) fn markdown(compared: &[Compared], than_itself: bool) -> String {
-    let mut text = String::from(
-        "| world | exits | against | | ours | theirs | difference | p | not served, ours and theirs |\n\
-         |---|---|---|---|---|---|---|---|---|\n",
+    let groups = groups(compared, than_itself);
+    if groups.is_empty() {
+        return "None.\n".to_owned();
+    }
+    let tells_p = can_be_sure(compared);
+    let p = |figure: String| if tells_p { format!(" {figure} |") } else { String::new() };
+    let mut text = format!(
+        "| world | exits | | ours | theirs | by | difference |{} not served, ours and theirs | also better |\n\
+         |---|---|---|---|---|---|---|{}---|---|\n",
+        p("p".to_owned()),
+        if tells_p { "---|" } else { "" },
     );
-    for lost in compared.iter().filter(|row| row.is_loss() && row.theirs.is_ours() == than_itself) {
+    for group in groups {
+        let lost = group[0];
         let Setting { world, exits } = &lost.setting;
         let digits = lost.digits;
+        let also: Vec<String> = group[1..]
+            .iter()
+            .map(|row| format!("{} {:.digits$}", row.theirs.name(), row.medians.1))
+            .collect();
         let _ = writeln!(
             text,
-            "| {world} | {exits} | {} | {} | {:.digits$} | {:.digits$} | {} | {:.3} | {:.0}, {:.0} |",
-            lost.theirs.name(),
+            "| {world} | {exits} | {} | {:.digits$} | {:.digits$} | {} | {} |{} {:.0}, {:.0} | {} |",
             lost.what,
             lost.medians.0,
             lost.medians.1,
+            lost.theirs.name(),
             crate::table::show(lost.paired.difference, digits),
-            lost.p,
+            p(format!("{:.3}", lost.p)),
             lost.lost.0,
             lost.lost.1,
+            if also.is_empty() { "-".to_owned() } else { also.join(", ") },
         );
     }
     text
 }
 
-/// How often ours is better, worse, or neither.
+/// How often ours is better, worse, or neither; and how often surely, where there can be such.
 pub(crate) fn score(compared: &[Compared]) -> String {
-    let mut text = String::from(
-        "| against | | better, surely | better | as good | worse | worse, surely | unequal work |\n\
-         |---|---|---|---|---|---|---|---|\n",
-    );
+    let kinds: &[Kind] = if can_be_sure(compared) { SURELY } else { PLAINLY };
+    let heads: Vec<&str> = kinds.iter().map(|kind| kind.0).collect();
+    let mut text =
+        format!("| against | | {} |\n|---|---|{}\n", heads.join(" | "), "---|".repeat(heads.len()));
     for theirs in settings::policies() {
         for Measure(what, ..) in MEASURES {
             let rows: Vec<&Compared> =
@@ -140,19 +217,9 @@ pub(crate) fn score(compared: &[Compared]) -> String {
             if rows.is_empty() {
                 continue;
             }
-            let count = |is: &dyn Fn(&Compared) -> bool| rows.iter().filter(|row| is(row)).count();
-            let better = |row: &Compared| row.differs() && !row.is_loss();
-            let _ = writeln!(
-                text,
-                "| {} | {what} | {} | {} | {} | {} | {} | {} |",
-                theirs.name(),
-                count(&|row| better(row) && row.is_sure()),
-                count(&|row| better(row) && !row.is_sure()),
-                count(&|row| !row.differs() && !row.is_unequal),
-                count(&|row| row.is_loss() && !row.is_sure()),
-                count(&|row| row.is_loss() && row.is_sure()),
-                count(&|row| row.is_unequal),
-            );
+            let count = |kind: &Kind| rows.iter().filter(|row| (kind.1)(row)).count().to_string();
+            let counts: Vec<String> = kinds.iter().map(count).collect();
+            let _ = writeln!(text, "| {} | {what} | {} |", theirs.name(), counts.join(" | "));
         }
     }
     text

@@ -1,9 +1,10 @@
 //! The table: a row for each design in each world.
 
+use crate::losses::WORTH_TELLING;
 use crate::play::{Played, Results};
 use crate::settings::{self, Setting};
 use std::fmt::Write as _;
-use tower_egress::lab::sim::{Interval, Run, interval};
+use tower_egress::lab::sim::{Interval, Policy, Run, interval};
 
 /// A column: its head, its figure, how many digits it has after the point, and whether its interval is told.
 struct Column(&'static str, fn(&Run) -> Option<f64>, usize, bool);
@@ -66,11 +67,11 @@ fn cell(runs: &[Played], Column(_, of, digits, with_interval): &Column) -> Strin
     }
 }
 
-/// World, design and figures of what was played in these settings.
-fn rows(results: &Results, settings: &[Setting]) -> Vec<Vec<String>> {
+/// World, design and figures of what of these was played in these settings.
+fn rows(results: &Results, settings: &[Setting], policies: &[Policy]) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for setting in settings {
-        for policy in settings::policies() {
+        for policy in policies.iter().copied() {
             let runs = results.of(setting, policy);
             if !runs.is_empty() {
                 let mut row =
@@ -90,7 +91,7 @@ fn heads() -> Vec<String> {
 
 /// For a terminal.
 pub(crate) fn plain(results: &Results, settings: &[Setting]) -> String {
-    let mut rows = rows(results, settings);
+    let mut rows = rows(results, settings, &settings::policies().collect::<Vec<_>>());
     rows.insert(0, heads());
     let width = |at: usize| rows.iter().map(|row| row[at].len()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
@@ -109,11 +110,37 @@ pub(crate) fn plain(results: &Results, settings: &[Setting]) -> String {
     text + "\n" + LEGEND
 }
 
-/// For a page.
+/// Whether it is ours by other rules or without a part, and no figure shows it: all are within a hundredth of ours.
+fn is_as_ours(results: &Results, setting: &Setting, policy: Policy) -> bool {
+    let (ours, other) = (results.of(setting, Policy::Ours), results.of(setting, policy));
+    let median = |runs: &[Played], of| figure(runs, of).map(|figure| figure.median);
+    let alike = |Column(_, of, ..): &Column| match (median(ours, *of), median(other, *of)) {
+        // Infinite ones are alike, too.
+        (Some(ours), Some(other)) => ours == other || (ours - other).abs() <= WORTH_TELLING * ours.abs(),
+        (ours, other) => ours == other,
+    };
+    let is_variant = policy.is_ours() && policy != Policy::Ours;
+    is_variant && !ours.is_empty() && !other.is_empty() && COLUMNS.iter().all(alike)
+}
+
+/// For a page. What differs from ours in nothing has no row, and is named below.
 pub(crate) fn markdown(results: &Results, settings: &[Setting]) -> String {
     let mut text = format!("| {} |\n|{}\n", heads().join(" | "), "---|".repeat(heads().len()));
-    for row in rows(results, settings) {
-        let _ = writeln!(text, "| {} |", row.join(" | "));
+    let mut left_out = Vec::new();
+    for setting in settings {
+        let (alike, told): (Vec<_>, Vec<_>) =
+            settings::policies().partition(|policy| is_as_ours(results, setting, *policy));
+        for row in rows(results, std::slice::from_ref(setting), &told) {
+            let _ = writeln!(text, "| {} |", row.join(" | "));
+        }
+        if !alike.is_empty() {
+            let names: Vec<&str> = alike.iter().map(|policy| policy.name()).collect();
+            left_out.push(format!("{} ({})", setting.world, names.join(", ")));
+        }
+    }
+    if !left_out.is_empty() {
+        let _ =
+            write!(text, "\nLeft out, since each figure is within 1 % of ours: {}.\n", left_out.join("; "));
     }
     text
 }

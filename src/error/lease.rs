@@ -226,8 +226,8 @@ impl fmt::Display for LeaseError {
                 write!(f, "{:.1} s, or raise LeaseRequest::patience", seconds(retry_in))
             }
             Self::Behind { origin, retry_in, .. } => {
-                write!(f, "others wait for {origin} and go first; ask again in {:.1} s, or wait with them: ", seconds(retry_in))?;
-                f.write_str("Scheduler::acquire with a LeaseRequest::patience")
+                write!(f, "others wait for {origin} and go first; ask again in {:.1} s, or raise ", seconds(retry_in))?;
+                f.write_str("LeaseRequest::patience (in the layers, or with Scheduler::acquire) and wait with them")
             }
             Self::Busy { bound, retry_in, .. } => {
                 write!(f, "{bound}; ask again in {:.1} s, run fewer requests at once, ", seconds(retry_in))?;

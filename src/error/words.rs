@@ -69,8 +69,8 @@ fn each_refusal_says_what_where_when_and_the_cure() {
         ),
         (
             behind,
-            "others wait for shop.example and go first; ask again in 4.2 s, or wait with them: Scheduler::acquire with a \
-             LeaseRequest::patience",
+            "others wait for shop.example and go first; ask again in 4.2 s, or raise LeaseRequest::patience (in \
+             the layers, or with Scheduler::acquire) and wait with them",
         ),
         (
             LeaseError::Busy { bound, retry_at: some_time(), retry_in: IN },

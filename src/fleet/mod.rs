@@ -263,8 +263,8 @@ impl Fleet {
                 self.refusals.last = counts;
             }
             Refusal::OriginHeld { by, .. } => match by {
-                HeldBy::Failures => self.refusals.origin_held += 1,
-                HeldBy::Limit => self.refusals.origin_full += 1,
+                HeldBy::Failures => self.refusals.origin_held_by_failures += 1,
+                HeldBy::Limit => self.refusals.origin_held_by_limit += 1,
             },
             Refusal::Behind { .. } => self.refusals.behind += 1,
             Refusal::Moved { .. } => self.refusals.moved += 1,

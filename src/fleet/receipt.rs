@@ -73,8 +73,12 @@ impl Refusal {
         let none = UnusableCounts::default();
         match *self {
             Self::NoUsableExit { retry_at, counts, .. } => ("no_usable_exit", Some(retry_at), counts),
-            Self::OriginHeld { retry_at, by: HeldBy::Failures } => ("origin_held", Some(retry_at), none),
-            Self::OriginHeld { retry_at, by: HeldBy::Limit } => ("origin_full", Some(retry_at), none),
+            Self::OriginHeld { retry_at, by: HeldBy::Failures } => {
+                ("origin_held_by_failures", Some(retry_at), none)
+            }
+            Self::OriginHeld { retry_at, by: HeldBy::Limit } => {
+                ("origin_held_by_limit", Some(retry_at), none)
+            }
             Self::Behind { retry_at, .. } => ("behind", Some(retry_at), none),
             Self::Moved { .. } => ("moved", None, none),
             Self::FleetStopped => ("fleet_stopped", None, none),
@@ -92,4 +96,37 @@ pub(crate) struct RetryAsk<'a> {
     pub(crate) repeatable: bool,
     pub(crate) replayable: bool,
     pub(crate) deadline: Time,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::Exit;
+    use crate::pool::Event;
+
+    #[test]
+    fn each_refusal_has_a_name_of_its_own_and_plain_words_for_it() {
+        let (retry_at, counts) = (Time::ZERO, UnusableCounts::default());
+        let from = Exit::parse("203.0.113.7:8080").unwrap().id();
+        let refusals = [
+            Refusal::NoUsableExit { retry_at, counts, by: Blocked::Anyone },
+            Refusal::OriginHeld { retry_at, by: HeldBy::Failures },
+            Refusal::OriginHeld { retry_at, by: HeldBy::Limit },
+            Refusal::Behind { retry_at, at_origin: true },
+            Refusal::Moved { from, to: None, generation: 1 },
+            Refusal::FleetStopped,
+            Refusal::Misuse("two retry layers"),
+            Refusal::Full { retry_at },
+            Refusal::Closed,
+        ];
+        let mut names = std::collections::HashSet::new();
+        for refusal in refusals {
+            let (why, ..) = refusal.facts();
+            let origin = crate::request::Origin::new("shop.test");
+            let event = Event::Refusal { key: "".into(), origin, why, retry_in: None, counts };
+            let text = event.to_string();
+            assert!(text.starts_with("a request may not go to shop.test: "), "{text}");
+            assert!(names.insert(why) && text.ends_with(&format!(" ({why})")), "{text}");
+        }
+    }
 }

@@ -181,10 +181,10 @@ pub struct ExitCounts {
 pub struct RefusalCounts {
     /// No exit was usable.
     pub no_usable_exit: u64,
-    /// The site failed everybody, and was left alone.
-    pub origin_held: u64,
-    /// The site bore no more requests at once.
-    pub origin_full: u64,
+    /// The site failed everybody, and was left alone: [`HeldBy::Failures`](crate::error::HeldBy::Failures).
+    pub origin_held_by_failures: u64,
+    /// The site bore no more requests at once: [`HeldBy::Limit`](crate::error::HeldBy::Limit).
+    pub origin_held_by_limit: u64,
     /// Others waited for the same, and it would not wait with them.
     pub behind: u64,
     /// A bound was met.

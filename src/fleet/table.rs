@@ -77,8 +77,8 @@ impl fmt::Display for Snapshot {
         }
         let refused = [
             (self.refusals.no_usable_exit, "for want of a usable exit"),
-            (self.refusals.origin_held, "because a site failed everybody"),
-            (self.refusals.origin_full, "because a site bore no more"),
+            (self.refusals.origin_held_by_failures, "because a site failed everybody"),
+            (self.refusals.origin_held_by_limit, "because a site bore no more at once"),
             (self.refusals.behind, "behind others in line"),
             (self.refusals.busy, "at a bound"),
             (self.refusals.moved, "because an identity's exit was lost"),
@@ -157,7 +157,7 @@ impl fmt::Display for OriginRow<'_> {
         if let Some(limit) = origin.limit {
             write!(f, "; at most {limit} at once")?;
             if let Some(lately) = origin.lately {
-                write!(f, ", lately {lately}")?;
+                write!(f, ", attempts per success lately {lately}")?;
             }
         }
         match origin.held {

@@ -72,7 +72,7 @@ impl Multiplier {
 impl fmt::Display for Multiplier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.successes {
-            0 => write!(f, "at least {}, {}", self.attempts, self.band),
+            0 => write!(f, "{} or more, {}", self.attempts, self.band),
             _ => write!(f, "{:.3}, {}", self.value, self.band),
         }
     }

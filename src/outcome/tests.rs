@@ -67,7 +67,7 @@ fn b22_the_multiplier_has_bands_and_is_never_infinite() {
     assert_eq!(of(0, 19), None, "too few to tell");
     let hopeless = of(0, 20).unwrap();
     assert_eq!((hopeless.value, hopeless.band), (20.0, Band::Alarm));
-    assert!(hopeless.to_string().starts_with("at least 20, alarm"), "{hopeless}");
+    assert!(hopeless.to_string().starts_with("20 or more, alarm"), "{hopeless}");
     assert_eq!(of(10, 1).unwrap().to_string(), "1.100, healthy");
 }
 

@@ -60,8 +60,9 @@ pub enum Why {
     Drained,
     /// The deadline comes first.
     Deadline,
-    /// Too many retries are before it: its turn would be more than 30 s away, or after its deadline. It was given back
-    /// unsent, and nothing is kept for it: put it aside, do other work, and send it anew then, as `examples/parked.rs` does.
+    /// Too many retries are before it: its turn would be more than 30 s away, or after its deadline. It was sent once
+    /// at least, and is given back instead of being sent again; nothing is kept for it. Put it aside, do other work, and send it
+    /// anew then, as `examples/parked.rs` does.
     Parked {
         /// How long until it may go, from when that was decided on: others that were parked have been told other times.
         retry_in: Duration,

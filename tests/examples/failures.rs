@@ -40,13 +40,17 @@ fn each_failure_happens_and_heals_and_a_user_can_read_off_how() {
     let proxy = answer(&text, "dead proxy");
     let [fetched, asked, sent, billed] = cost(proxy);
     assert_eq!((fetched, sent, billed), (asked, asked + 3, asked), "{proxy}");
-    assert!((4.5..7.0).contains(&healed(proxy)) && proxy.contains("by 1 probe"), "{proxy}");
+    assert!((4.5..7.0).contains(&healed(proxy)) && proxy.contains("by 1 trial"), "{proxy}");
 
     let blocked = answer(&text, "403");
     let [fetched, asked, sent, billed] = cost(blocked);
     assert!(fetched == asked && sent == billed && billed > asked, "{blocked}");
     assert!(healed(blocked) >= 10.0 && blocked.contains("by 1 trial"), "{blocked}");
     assert!(blocked.contains("0 of 20 pages of shop.test"), "{blocked}");
+    assert!(
+        blocked.contains("1 trial. The rest of 1") && blocked.contains("were not refused lately go first"),
+        "{blocked}"
+    );
 
     let limited = answer(&text, "429");
     let [fetched, asked, sent, billed] = cost(limited);
@@ -61,12 +65,18 @@ fn each_failure_happens_and_heals_and_a_user_can_read_off_how() {
     let spaced = answer(&text, "many 429s");
     let [fetched, asked, sent, billed] = cost(spaced);
     assert!(fetched == asked && sent == billed && (sent - asked) * 5 < asked, "{spaced}");
-    assert!(spaced.contains("learned from its 429s"), "{spaced}");
+    assert!(
+        spaced.contains("learned from its 429s") && spaced.contains("billed, once it was learned: "),
+        "{spaced}"
+    );
 
     let parked = answer(&text, "parked requests");
     let [fetched, asked, sent, billed] = cost(parked);
     assert!(fetched == asked && sent >= billed && sent < asked + 420 && healed(parked) > 8.0, "{parked}");
-    assert!(parked.contains("were parked") && !parked.contains(" 0 were parked"), "{parked}");
+    assert!(
+        parked.contains("were parked") && !parked.contains(" 0 were parked") && !parked.contains("unsent"),
+        "{parked}"
+    );
 
     for (question, rest) in [("gateway's 503", 2.0..6.0), ("gateway's 429", 20.0..26.0)] {
         let gateway = answer(&text, question);

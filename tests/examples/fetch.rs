@@ -267,9 +267,10 @@ fn help_tells_the_options_and_the_exit_status() {
     let output = fetch(&["--help"]);
     let help = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success());
-    assert!(
-        help.split_whitespace().collect::<Vec<_>>().join(" ").contains("or results could not be written")
-    );
+    let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("or results could not be written"));
+    let failures = "a dead exit, a 403, a 429, a site that is down, one that limits each exit, parked requests, a gateway";
+    assert!(words.contains(failures), "{words}");
     for word in [
         "--proxies",
         "--gateway",

@@ -52,9 +52,10 @@ fn what_is_not_there_is_named_and_nothing_is_played() {
     for (args, told) in [
         (
             ["--worlds", "T,Nose"],
-            "'Nose' for '--worlds <NAMES>': there is none of this name; there are, the nearest first: Noise, ",
+            "'Nose' for '--worlds <NAMES>': there is none of this name; the nearest are Noise, ",
         ),
-        (["--policies", "article"], "the nearest first: article-a, article-b, "),
+        (["--policies", "article"], "the nearest are article-a, article-b, "),
+        (["--policies", "article"], ", and `--help` lists all\n"),
         (["--pool", "7"], "pools have 20, 200 or 1000 exits"),
         (["--seeds", "0"], "0 is not in"),
     ] {
@@ -97,4 +98,5 @@ fn the_help_names_all_worlds_and_designs() {
     ] {
         assert!(help.contains(name), "{name} is missing: {help}");
     }
+    assert!(help.matches("with commas").count() >= 3, "{help}");
 }

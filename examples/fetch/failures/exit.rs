@@ -19,16 +19,16 @@ pub(super) async fn dies() -> Shown {
     // It is back long before its rest is over, and nobody asks.
     proxy.heal()?;
     let back = scene.until(&url, |fleet| fleet.exits.dead == 0).await;
-    let (probes, cost, took) = (scene.through(exit), scene.cost(), seconds(back - died));
+    let (trials, cost, took) = (scene.through(exit), scene.cost(), seconds(back - died));
     say("cost", format!("{cost}: a refused connection bills nothing"))?;
     scene.round(&url).await;
     let served = scene.through(exit);
     say(
         "healed",
-        format!("after {took}, by {probes} probe; it serves {served} of the next {AT_ONCE} pages"),
+        format!("after {took}, by {trials} trial; it serves {served} of the next {AT_ONCE} pages"),
     )?;
 
-    check(faults == 3 && probes == 1 && served > 0, "3 faults and 1 probe should do")?;
+    check(faults == 3 && trials == 1 && served > 0, "3 faults and 1 trial should do")?;
     check(cost.billed == cost.asked, "something was billed that is no page")?;
     scene.check_pages()
 }

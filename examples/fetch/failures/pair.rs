@@ -42,8 +42,13 @@ pub(super) async fn burns() -> Shown {
     say("cost", format!("{cost}: a 403 comes from the site, so it is billed"))?;
     say(
         "healed",
-        format!("after {}, by {trials} trial: after the rest cooler exits still go first", seconds(took)),
+        format!(
+            "after {}, by {trials} trial. The rest of {} was over by then, but exits that",
+            seconds(took),
+            seconds(rest)
+        ),
     )?;
+    say("", "were not refused lately go first, and no page needed this one sooner")?;
 
     check(here == 0 && elsewhere > 0, "the exit should rest at one site alone")?;
     check(trials == 1 && took >= rest, "the rest should be over, and one trial do")?;

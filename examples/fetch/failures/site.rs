@@ -86,7 +86,7 @@ pub(super) async fn limits_each_exit() -> Shown {
         format!("each exit's uses there are kept {} apart; who comes sooner waits in line", seconds(gap)),
     )?;
     say("", forecast)?;
-    say("cost", format!("{cost}: a 429 comes from the site, so it is billed"))?;
+    say("cost", format!("{cost}, once it was learned: a 429 comes from the site, so it is billed"))?;
 
     site.unlimit();
     let lifted = now();
@@ -112,7 +112,10 @@ pub(super) async fn has_no_turn() -> Shown {
     let (cost, took) = (scene.cost(), begun.elapsed());
     let parked = scene.scheduler.snapshot().parked;
     say("happened", format!("for {} {SHOP} breaks connections, of {CROWD} pages at once", seconds(BUSY)))?;
-    say("requests", format!("{parked} were parked: given back unsent, with a time to come again"))?;
+    say(
+        "requests",
+        format!("{parked} were parked: sent once at least, then given back with a time to come again"),
+    )?;
     say(
         "scheduler",
         "retries take turns, two a second or a tenth of what was in flight; a broken connection takes",

@@ -132,7 +132,7 @@ fn a_burst_is_cut_within_two_seconds_to_what_the_origin_bears() {
     assert!(crowd.fair, "who waits for the origin goes in turn");
     assert!(crowd.events.len() < 40, "{} acts in 262 s are told", crowd.events.len());
     let table = crowd.world.snapshot().to_string();
-    assert!(table.contains(" at once, lately 1."), "{table}");
+    assert!(table.contains(" at once, attempts per success lately 1."), "{table}");
 }
 
 #[test]

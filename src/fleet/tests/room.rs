@@ -43,7 +43,10 @@ fn no_more_are_in_flight_than_may_be_and_other_origins_have_their_own() {
     let four = world.lease(&once());
     [two, three, four].iter().for_each(|grant| world.end(grant));
     let refusals = world.snapshot().refusals;
-    assert_eq!((refusals.origin_full, refusals.origin_held, refusals.no_usable_exit), (4, 0, 0));
+    assert_eq!(
+        (refusals.origin_held_by_limit, refusals.origin_held_by_failures, refusals.no_usable_exit),
+        (4, 0, 0)
+    );
 }
 
 #[test]
@@ -143,7 +146,7 @@ fn while_it_is_shut_nobody_goes_and_then_one_at_a_time() {
     assert_eq!(world.at("a.test", &once()).unwrap_err(), taken);
     world.end(&canary);
     assert!(world.lease(&once()).trial, "it told nothing: another may try");
-    assert_eq!(world.snapshot().refusals.origin_held, 3);
+    assert_eq!(world.snapshot().refusals.origin_held_by_failures, 3);
 }
 
 #[test]

@@ -18,6 +18,7 @@
 //! what it is for ([`luck`](self)): a policy that asks once more shifts nobody else's luck, so that two policies can be compared
 //! run by run.
 
+mod about;
 mod bound;
 mod compare;
 mod contender;

@@ -22,6 +22,15 @@ macro_rules! parts {
                 }
             }
 
+            /// What it does, in a few words that go on in a sentence.
+            pub(super) fn about(self) -> String {
+                let line = match self {
+                    $(Self::$part => concat!($($doc),*),)*
+                };
+                let line = line.trim().trim_end_matches('.');
+                line.chars().take(1).flat_map(char::to_lowercase).chain(line.chars().skip(1)).collect()
+            }
+
             pub(super) fn off(self, knobs: Knobs) -> Knobs {
                 match self {
                     $(Self::$part => Knobs { $knob: None, ..knobs },)*

@@ -50,7 +50,8 @@ pub enum Event {
         key: Key,
         /// The site.
         origin: Origin,
-        /// The refusal's name: one of a closed set.
+        /// The refusal's name, one of a closed set: that of the [`LeaseError`](crate::LeaseError) in lower case, and for a held site
+        /// what holds it: `origin_held_by_failures`, `origin_held_by_limit`.
         why: &'static str,
         /// How long until the first exit may serve it, where that is known.
         #[cfg_attr(feature = "serde", serde(serialize_with = "seconds"))]

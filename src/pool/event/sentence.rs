@@ -2,6 +2,7 @@
 
 use super::Event;
 use crate::outcome::Multiplier;
+use crate::request::Key;
 use std::fmt;
 use std::time::Duration;
 
@@ -10,12 +11,16 @@ impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Lease { key, origin, exit, trial, .. } => {
-                write!(f, "{key} goes to {origin} through {exit}")?;
+                write!(f, "{} goes to {origin} through {exit}", Whose(key))?;
                 f.write_str(if *trial { ", as a trial" } else { "" })
             }
-            Self::Wait { key, origin } => write!(f, "{key} waits to go to {origin}"),
+            Self::Wait { key, origin } => write!(f, "{} waits to go to {origin}", Whose(key)),
             Self::Refusal { key, origin, why, retry_in, .. } => {
-                write!(f, "{key} may not go to {origin} ({why})")?;
+                write!(f, "{} may not go to {origin}", Whose(key))?;
+                match in_words(why) {
+                    Some(words) => write!(f, ": {words} ({why})")?,
+                    None => write!(f, " ({why})")?,
+                }
                 in_time(f, "; ask again in", *retry_in)
             }
             Self::Report { exit, origin, outcome, amends, .. } => {
@@ -23,7 +28,11 @@ impl fmt::Display for Event {
                 f.write_str(if *amends { ", after all" } else { "" })
             }
             Self::LeaseChanged { key, origin, exit, .. } => {
-                write!(f, "the provider has changed {exit} behind its name, which {key} holds for {origin}")
+                write!(
+                    f,
+                    "the provider has changed {exit} behind its name, which {} holds for {origin}",
+                    Whose(key)
+                )
             }
             Self::Escalated { origin, from, to, refused } => {
                 let share = f64::from(*refused) * 100.0;
@@ -99,6 +108,31 @@ impl fmt::Display for Event {
     }
 }
 
+/// Who asks. What holds no exit has no key.
+struct Whose<'a>(&'a Key);
+
+impl fmt::Display for Whose<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.as_str().is_empty() { "a request" } else { self.0.as_str() })
+    }
+}
+
+/// What the name of a refusal means; README has the same list.
+fn in_words(why: &str) -> Option<&'static str> {
+    Some(match why {
+        "no_usable_exit" => "no exit may serve it now",
+        "origin_held_by_failures" => "the site fails everybody, and is left alone",
+        "origin_held_by_limit" => "as many requests are there as it is given at once",
+        "behind" => "others wait for the same, and go first",
+        "busy" => "a bound of the scheduler is met",
+        "moved" => "its identity's exit is lost, and the move not accepted yet",
+        "fleet_stopped" => "every login is stopped",
+        "closed" => "the fleet is drained",
+        "misuse" => "it is asked for in a way that cannot work",
+        _ => return None,
+    })
+}
+
 struct Attempts(Multiplier);
 
 impl fmt::Display for Attempts {
@@ -144,6 +178,34 @@ mod tests {
             assert_eq!(event.to_string(), sentence);
         }
     }
+
+    #[test]
+    fn who_asks_is_told_by_key_or_as_a_request() {
+        let origin = Origin::new("shop.test");
+        let refusal = |key: &str, why, retry_in| Event::Refusal {
+            key: key.into(),
+            origin: origin.clone(),
+            why,
+            retry_in,
+            counts: crate::error::UnusableCounts::default(),
+        };
+        let soon = Some(Duration::from_millis(1_500));
+        for (event, sentence) in [
+            (
+                refusal("", "behind", soon),
+                "a request may not go to shop.test: others wait for the same, and go first (behind); ask again in 1.5 s",
+            ),
+            (
+                refusal("sku-42", "closed", None),
+                "sku-42 may not go to shop.test: the fleet is drained (closed)",
+            ),
+            (Event::Wait { key: "".into(), origin: origin.clone() }, "a request waits to go to shop.test"),
+            (Event::Wait { key: "sku-42".into(), origin: origin.clone() }, "sku-42 waits to go to shop.test"),
+        ] {
+            assert_eq!(event.to_string(), sentence);
+        }
+    }
+
     #[test]
     fn limits_are_told_in_sentences() {
         let origin = Origin::new("shop.example");
