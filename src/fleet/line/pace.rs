@@ -20,7 +20,7 @@ pub(super) struct Pace {
     gap: Duration,
     /// Since when it is so fast at least.
     since: Time,
-    /// It was so when the first of them went, and stays so to the last.
+    /// It was so when the first of them went, and stays so for the time that they have.
     returns: bool,
 }
 
@@ -34,10 +34,11 @@ impl Line {
         let (spread, most) = if returns { (RETURN, APART) } else { (SPREAD, SPREAD) };
         let gap = (spread / waiting).min(most);
         let mut pace = queue.pace.unwrap_or(Pace { next: now, gap, since: now, returns });
-        // Others have joined. Twice as fast each time it has taken too long: more than come must go, or the line never ends.
+        // Others have joined. Twice as fast each time it has taken too long: more than come must go, or the line never ends. Who
+        // has borne the return bears that, too: callers who come back as soon as they are served are a line for good.
         pace.gap = pace.gap.min(gap);
         if pace.next.since(pace.since) >= spread {
-            (pace.gap, pace.since) = (pace.gap / 2, pace.next);
+            (pace.gap, pace.since, pace.returns) = (pace.gap / 2, pace.next, false);
         }
         // By the plan, since timers are coarser than the gaps; but no further back than a turn.
         let next = (pace.next + pace.gap).max(Time::from_nanos(now.as_nanos().saturating_sub(LAG)));

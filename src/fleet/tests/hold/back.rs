@@ -96,6 +96,32 @@ fn a_few_who_wait_go_a_quarter_of_a_second_apart() {
     assert_eq!(tasks.granted(), [0, 1, 2, 3]);
 }
 
+/// Callers who ask again as soon as they are served are a line that never ends.
+#[test]
+fn those_who_come_back_at_once_are_let_go_as_they_were_a_few_seconds_after_the_return() {
+    let (mut world, ends) = held_world();
+    let mut tasks = Tasks::default();
+    (0..20).for_each(|task| tasks.join(&mut world, task, "a.test", &once()));
+    tasks.run(&mut world, ends + secs(1));
+    let (mut over, mut served) = (0, Vec::new());
+    let opened = world.now;
+    for _ in 0..300 {
+        let done: Vec<_> = tasks.done[over..].iter().map(|(_, _, told)| told.clone().unwrap()).collect();
+        over = tasks.done.len();
+        for grant in done {
+            world.finish(&grant, Outcome::Ok);
+            served.push(world.now.since(opened));
+            let task = 20 + served.len();
+            tasks.join(&mut world, task, "a.test", &once());
+        }
+        let next = world.now + Duration::from_millis(50);
+        tasks.run(&mut world, next);
+    }
+    let within = |from, to| served.iter().filter(|at| (secs(from)..secs(to)).contains(*at)).count();
+    assert!(within(1, 8) <= 7 * 5, "four a second: {}", within(1, 8));
+    assert!(within(13, 14) >= 300, "twenty each 50 ms: {}", within(13, 14));
+}
+
 #[test]
 fn a_drained_fleet_says_so_to_who_waits_for_the_end_of_a_hold() {
     let (mut world, _) = held_world();
