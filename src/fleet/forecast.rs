@@ -149,7 +149,10 @@ impl fmt::Display for Forecast {
         match limited_by {
             LimitedBy::Gap { exits, gap } => {
                 let (plural, gap) = (plural(*exits), gap.as_secs_f64());
-                write!(f, ": {exits} exit{plural}, each every {gap:.1} s (learned from its 429s)")
+                write!(
+                    f,
+                    ": {exits} exit{plural}, each every {gap:.1} s (learned from its 429s, or just back from a hold)"
+                )
             }
             LimitedBy::Concurrency { limit } => write!(f, ": at most {limit} at once, or too many fail"),
             LimitedBy::Exits { exits } => {

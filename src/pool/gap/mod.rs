@@ -72,6 +72,11 @@ impl Gap {
         }
     }
 
+    /// Whether 429s have taught it. One after a hold is none that the site has asked for, and nothing to tell of.
+    fn is_taught(&self) -> bool {
+        self.seconds > 0.0 && !self.brief
+    }
+
     /// As a figure.
     pub(super) fn figure(&self) -> Option<Duration> {
         (self.seconds > 0.0).then(|| Duration::from_secs_f32(self.seconds))
@@ -264,17 +269,17 @@ impl Pool {
             return;
         }
         let Some(mut gap) = self.origins.get(origin).map(|record| record.gap) else { return };
-        let before = gap.figure();
+        let before = gap.is_taught();
         let exits = || {
             let all = self.exits_at(by.at, by.named);
             let resting = self.origins.get(origin).map_or(0, |record| record.resting.len());
             Exits { all, awake: all.saturating_sub(resting).max(1) }
         };
         gap.count(now, by.sent, limited, exits, &rules);
-        let after = gap.figure();
-        if before.is_some() != after.is_some() {
+        if before != gap.is_taught() {
             if let Some(name) = self.name(origin) {
-                self.events.push(now, Event::Spaced { origin: name, gap: after });
+                let gap = gap.figure().filter(|_| gap.is_taught());
+                self.events.push(now, Event::Spaced { origin: name, gap });
             }
         }
         if let Some(record) = self.origins.get_mut(origin) {

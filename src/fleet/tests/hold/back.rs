@@ -133,3 +133,22 @@ fn a_drained_fleet_says_so_to_who_waits_for_the_end_of_a_hold() {
         tasks.done.iter().all(|(_, _, out)| matches!(out, Err(Refusal::Closed))) && tasks.done.len() == 3
     );
 }
+
+/// The exits' uses are kept apart for seconds then, but no 429 has asked for it.
+#[test]
+fn no_limit_is_told_of_where_a_site_is_only_back_from_a_hold() {
+    let mut world = World::of(10);
+    tell(&mut world, &failures(&[0, 1, 2], Duration::ZERO));
+    world.now = until(&mut world).unwrap();
+    let canary = world.lease(&once());
+    world.finish(&canary, Outcome::Ok);
+    assert!(world.snapshot().origins[0].gap.is_some());
+    for _ in 0..300 {
+        if let Ok(grant) = world.pass(Duration::from_millis(50)).at("a.test", &once()) {
+            world.finish(&grant, Outcome::Ok);
+        }
+    }
+    assert_eq!(world.snapshot().origins[0].gap, None);
+    let spaced = |event: &Event| matches!(event, Event::Spaced { .. });
+    assert_eq!(told(&mut world).iter().filter(|event| spaced(event)).count(), 0);
+}
