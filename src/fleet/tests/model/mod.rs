@@ -10,6 +10,7 @@ mod attempts;
 mod charges;
 mod gate;
 mod heat;
+mod login;
 mod play;
 mod reference;
 mod refusals;
