@@ -101,7 +101,7 @@ impl Shares {
         place.insert(class, (stamp, number), ticket)
     }
 
-    /// Those of a class who can move up, by number of arrival.
+    /// Those of a class who wait, called or not, in their order.
     fn queue(&self, share: Share) -> Vec<Ticket> {
         let own = self.places.get(&share.origin).map(|place| &place.classes[share.class].waiters);
         own.into_iter().flatten().map(|(_, (_, ticket))| *ticket).collect()
@@ -227,9 +227,7 @@ impl Line {
         self.follow(now, waiter.group, next);
         true
     }
-}
 
-impl Line {
     /// Somebody has gone away: whoever waits behind it for the class's turns has them sooner.
     pub(super) fn move_up(&mut self, share: Share) {
         let Some(shares) = &self.shares else { return };
