@@ -55,14 +55,10 @@ fn the_layers_decide_as_the_engine_in_closed_loads() {
     }
 }
 
-/// By name alone, where it takes minutes: `SIM="U L" cargo test .. -- --ignored full_size`.
 #[test]
-#[ignore = "minutes"]
 fn the_layers_decide_as_the_engine_at_full_size() {
-    let names = std::env::var("SIM").unwrap_or_else(|_| Scenario::NAMES.join(" "));
-    for name in names.split(' ') {
-        let world = Scenario::find(name).unwrap();
-        paused(same(&world, 1));
+    for name in Scenario::NAMES {
+        paused(same(&Scenario::named(name).unwrap(), 1));
     }
 }
 
