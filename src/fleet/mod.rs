@@ -374,6 +374,12 @@ impl Fleet {
         rests.map(|pair| (pair.exit, pair.origin))
     }
 
+    /// What a site's blocks depend on, as far as that is clear.
+    #[cfg(feature = "lab")]
+    pub(crate) fn cause(&self, now: Time, origin: &Origin) -> Cause {
+        self.pool.known(origin).map_or(Cause::Unclear, |origin| self.pool.cause(now, origin))
+    }
+
     pub(crate) fn snapshot(&self, now: Time) -> Snapshot {
         let mut snapshot = Snapshot::of(&self.pool, now);
         snapshot.in_flight = u32::try_from(self.out).unwrap_or(u32::MAX);

@@ -62,9 +62,14 @@ impl Pool {
         self.spreads.diagnosis(self.origins.get(origin)?.spread, now)
     }
 
+    /// What an origin's blocks depend on.
+    pub(crate) fn cause(&self, now: Time, origin: OriginIx) -> Cause {
+        self.diagnosis(now, origin).map_or(Cause::Unclear, |diagnosis| diagnosis.cause)
+    }
+
     /// Whether an origin's blocks follow requests, and not exits.
     pub(crate) fn blocks_requests(&self, now: Time, origin: OriginIx) -> bool {
-        self.diagnosis(now, origin).is_some_and(|diagnosis| diagnosis.cause == Cause::Request)
+        self.cause(now, origin) == Cause::Request
     }
 
     /// Whether a request that was blocked on so many clean exits is blocked on all.

@@ -38,7 +38,7 @@ mod world;
 
 pub use bound::Bound;
 pub use compare::{Interval, Paired, holm, interval, paired};
-pub use metrics::Run;
+pub use metrics::{Run, Verdicts};
 pub use part::Part;
 pub use policy::Policy;
 pub use run::run;

@@ -1,8 +1,8 @@
 //! The blocks of one origin, counted by exit over two windows of half a minute.
 
+use super::alike::{Alike, Past};
 use super::figure::{BlockedSpread, ExitBlocks, SpreadVerdict};
 use super::subnet::{Subnet, SubnetBlocks, refused};
-use super::tarone::Sums;
 use crate::draw::mix;
 use crate::exit::ExitId;
 use crate::request::Time;
@@ -13,7 +13,9 @@ const WINDOW: Duration = Duration::from_secs(30);
 /// How many exits are counted. If there are more, one in two is, chosen by its hash, then one in four, and so on: a sample
 /// that does not depend on what happened to them.
 const EXITS: usize = 512;
-/// Windows in a row that confirm a verdict.
+/// How often it is looked at what the exits say.
+const TICK: Duration = Duration::from_secs(5);
+/// Looks in a row that confirm a verdict, and windows in a row that confirm one on subnets.
 const CONFIRM: u32 = 2;
 
 #[derive(Clone, Copy, Default)]
@@ -26,6 +28,7 @@ struct Count {
 #[derive(Clone, Copy, Default)]
 struct Cell {
     counts: [Count; 2],
+    past: Past,
     /// Where its address lies, as far as that is known.
     subnet: Option<Subnet>,
 }
@@ -37,10 +40,12 @@ pub(super) struct Counts {
     exits: HashMap<ExitId, Cell>,
     /// An exit is counted if its hash ends in as many zeros.
     zeros: u32,
-    /// What the last window that ended said, with the one before it, and how many in a row said so.
+    alike: Alike,
+    /// What the last look said, and how many in a row; and when the next is due.
     said: SpreadVerdict,
     row: u32,
-    /// The same of subnets: which were refused at the last window's end, and how many in a row found some.
+    due: Time,
+    /// Which subnets were refused at the last window's end, with the one before it, and how many in a row found some.
     refused: Vec<SubnetBlocks>,
     refused_row: u32,
 }
@@ -51,8 +56,10 @@ impl Counts {
             window: window(now),
             exits: HashMap::new(),
             zeros: 0,
+            alike: Alike::new(now),
             said: SpreadVerdict::Unclear,
             row: 0,
+            due: now + TICK,
             refused: Vec::new(),
             refused_row: 0,
         }
@@ -68,9 +75,15 @@ impl Counts {
         subnet: impl FnOnce() -> Option<Subnet>,
     ) -> Turned {
         let turned = self.turn(now);
-        if let Some(cell) = self.cell(exit, subnet) {
+        if self.has_place(exit) {
+            let new = || Cell { subnet: subnet(), ..Cell::default() };
+            let cell = self.exits.entry(exit).or_insert_with(new);
             cell.counts[0].attempts += 1;
             cell.counts[0].blocked += u32::from(blocked);
+            self.alike.count(now, &mut cell.past, blocked);
+        }
+        if now >= self.due {
+            self.look(now);
         }
         turned
     }
@@ -91,34 +104,41 @@ impl Counts {
         if self.refused_row >= CONFIRM { &self.refused } else { &[] }
     }
 
-    /// What two windows in a row have said.
-    pub(super) fn confirmed(&self) -> SpreadVerdict {
-        if self.row >= CONFIRM { self.said } else { SpreadVerdict::Unclear }
+    /// What the exits say.
+    pub(super) fn verdict(&self) -> SpreadVerdict {
+        self.alike.verdict()
     }
 
     /// What was counted has turned out otherwise. It is looked for in this window, then in the one before.
     pub(super) fn take_back(&mut self, now: Time, exit: ExitId, blocked: bool) {
         self.turn(now);
-        let counts = self.exits.get_mut(&exit).into_iter().flat_map(|cell| &mut cell.counts);
+        let Some(Cell { counts, past, .. }) = self.exits.get_mut(&exit) else { return };
         let has = |count: &&mut Count| match blocked {
             true => count.blocked > 0,
             false => count.attempts > count.blocked,
         };
-        if let Some(count) = counts.into_iter().find(has) {
+        if let Some(count) = counts.iter_mut().find(has) {
             count.attempts -= 1;
             count.blocked -= u32::from(blocked);
+            self.alike.take_back(past, blocked);
         }
     }
 
-    /// The exit's cell; `None` if it is not in the sample.
-    fn cell(&mut self, exit: ExitId, subnet: impl FnOnce() -> Option<Subnet>) -> Option<&mut Cell> {
+    /// Whether the exit is in the sample. There is room for it then.
+    fn has_place(&mut self, exit: ExitId) -> bool {
         while self.exits.len() >= EXITS && !self.exits.contains_key(&exit) {
             self.zeros += 1;
             let zeros = self.zeros;
             self.exits.retain(|exit, _| sampled(*exit, zeros));
         }
-        let new = || Cell { subnet: subnet(), ..Cell::default() };
-        sampled(exit, self.zeros).then(|| self.exits.entry(exit).or_insert_with(new))
+        sampled(exit, self.zeros)
+    }
+
+    fn look(&mut self, now: Time) {
+        self.due = now + TICK;
+        let said = self.alike.verdict();
+        self.row = if said == self.said { self.row.saturating_add(1) } else { 1 };
+        self.said = said;
     }
 
     /// Ends the windows whose time is over.
@@ -127,7 +147,7 @@ impl Counts {
         let turned = match window.saturating_sub(self.window) {
             0 => return Turned::Not,
             1 => {
-                self.judge(window - 1);
+                self.judge();
                 self.exits.retain(|_, Cell { counts: [this, before], .. }| {
                     (*before, *this) = (*this, Count::default());
                     before.attempts > 0
@@ -137,6 +157,7 @@ impl Counts {
             _ => {
                 self.exits.clear();
                 self.refused.clear();
+                (self.alike, self.due) = (Alike::new(now), now + TICK);
                 (self.said, self.row, self.refused_row) = (SpreadVerdict::Unclear, 0, 0);
                 Turned::Far
             }
@@ -145,11 +166,8 @@ impl Counts {
         turned
     }
 
-    /// What a window that has ended says.
-    fn judge(&mut self, window: u64) {
-        let said = Sums::of(self.recent(window)).verdict();
-        self.row = if said == self.said { self.row.saturating_add(1) } else { 1 };
-        self.said = said;
+    /// What a window that has ended says of subnets.
+    fn judge(&mut self) {
         let exits = self.exits.values().filter(|cell| cell.counts.iter().any(|count| count.attempts > 0));
         let blocked = |cell: &Cell| cell.counts.iter().any(|count| count.blocked > 0);
         self.refused = refused(exits.filter_map(|cell| Some((cell.subnet?, blocked(cell)))));
@@ -179,7 +197,7 @@ impl Counts {
         }
         let exits: Vec<_> = self.recent(window).filter(|exit| exit.attempts > 0).collect();
         let one_in = 1_u32.checked_shl(self.zeros).unwrap_or(u32::MAX);
-        BlockedSpread::of(&exits, one_in, (self.row >= CONFIRM).then_some(self.said))
+        BlockedSpread::of(&exits, one_in, &self.alike, (self.row >= CONFIRM).then_some(self.said))
     }
 }
 

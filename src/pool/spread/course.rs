@@ -133,7 +133,7 @@ impl Spread {
     }
 
     fn says(&mut self, now: Time, knobs: &knobs::Diagnosis) -> Cause {
-        match self.counts.confirmed() {
+        match self.counts.verdict() {
             _ if self.strata.depend(now, knobs) => Cause::Request,
             _ if !self.counts.refused_subnets().is_empty() => Cause::Subnet,
             SpreadVerdict::Pool => Cause::Pool,

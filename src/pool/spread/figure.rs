@@ -1,6 +1,6 @@
 //! How an origin's blocks spread over exits: the figures, and the sentence that they allow.
 
-use super::tarone::Sums;
+use super::alike::Alike;
 use crate::exit::ExitId;
 use std::fmt;
 
@@ -37,7 +37,7 @@ pub struct ExitBlocks {
 /// How the blocks of an origin spread over exits, over the last 30 to 60 s. It is a diagnosis for people; nothing acts on it.
 ///
 /// Printed with `{}` it is a sentence, which says "pool" or "pattern" only where the figures allow it, and without
-/// reservation only when two windows of 30 s in a row and the figures since say the same. Where each key holds an exit of its
+/// reservation only when two looks in a row, 5 s apart, and the figures since say the same. Where each key holds an exit of its
 /// own, a block of the key and one of the exit look the same.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -53,12 +53,13 @@ pub struct BlockedSpread {
     pub one_in: u32,
     /// The share that was blocked, 0 to 1.
     pub share: f64,
-    /// Tarone's Z: about 0 if the exits are blocked alike, above 3.09 if some are blocked more. `None` below 60 attempts, 10 %
-    /// blocked, or 5 exits that were asked twice.
+    /// About 0 if the exits are blocked alike, whatever the rate was from second to second; above 3.09 if some are blocked
+    /// more: whether an attempt is blocked goes with what became of those before it through the same exit, as standard
+    /// deviations, less with age (half after 30 s). `None` below 60 attempts or six blocks, so weighed.
     pub z: Option<f64>,
     /// What that points at.
     pub verdict: SpreadVerdict,
-    /// It points at something, and the last two windows of 30 s said the same.
+    /// It points at something, and the last two looks said the same.
     pub confirmed: bool,
     /// If it is the pool: the exits with the most blocks above the share of all, and two at least; at most three.
     pub worst: Vec<ExitBlocks>,
@@ -66,19 +67,26 @@ pub struct BlockedSpread {
 
 impl BlockedSpread {
     /// `None` if nothing was blocked.
-    pub(super) fn of(exits: &[ExitBlocks], one_in: u32, confirmed: Option<SpreadVerdict>) -> Option<Self> {
-        let sums = Sums::of(exits.iter().copied());
-        if sums.x == 0 {
+    pub(super) fn of(
+        exits: &[ExitBlocks],
+        one_in: u32,
+        alike: &Alike,
+        confirmed: Option<SpreadVerdict>,
+    ) -> Option<Self> {
+        let sum = |count: fn(&ExitBlocks) -> u32| exits.iter().map(|exit| u64::from(count(exit))).sum();
+        let (attempts, blocked): (u64, u64) = (sum(|exit| exit.attempts), sum(|exit| exit.blocked));
+        if blocked == 0 {
             return None;
         }
-        let (share, verdict) = (sums.share(), sums.verdict());
+        #[allow(clippy::cast_precision_loss, reason = "counts of a minute")]
+        let (share, verdict) = (blocked as f64 / attempts as f64, alike.verdict());
         Some(Self {
-            attempts: sums.n,
-            blocked: sums.x,
-            exits: sums.exits,
+            attempts,
+            blocked,
+            exits: u32::try_from(exits.len()).unwrap_or(u32::MAX),
             one_in,
             share,
-            z: sums.z(),
+            z: alike.z(),
             verdict,
             confirmed: verdict != SpreadVerdict::Unclear && confirmed == Some(verdict),
             worst: if verdict == SpreadVerdict::Pool { worst(exits, share) } else { Vec::new() },

@@ -3,6 +3,7 @@
 //! Counting begins at an origin's first block and ends when it had none for a minute, so that whoever is not blocked pays
 //! nothing. Bounded: 256 origins at once, 512 exits each, a bit or two for each of the others, 256 blocks that may yet be charged.
 
+mod alike;
 mod clean;
 mod counts;
 mod course;

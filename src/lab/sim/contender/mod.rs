@@ -33,7 +33,7 @@ pub(super) use tower::Tower;
 
 use super::job::Job;
 use super::world::World;
-use crate::fleet::Forecast;
+use crate::fleet::{Cause, Forecast};
 use crate::outcome::Evidence;
 use crate::request::Time;
 
@@ -95,6 +95,11 @@ pub(super) trait Contender {
     /// The pairs of origin and exit that it lets rest now, if it tells.
     fn resting(&self, _: Time) -> Vec<(u32, u32)> {
         Vec::new()
+    }
+
+    /// What it says that the blocks of the first site depend on, if it says such things.
+    fn cause(&self, _: Time) -> Option<Cause> {
+        None
     }
 
     /// Retries per second that its rules admit at so many successes per second, if they say.

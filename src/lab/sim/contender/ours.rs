@@ -4,7 +4,8 @@ use super::{Contender, Next, Why};
 use crate::draw::mix;
 use crate::exit::{ExitId, ExitList, Gateway, Pool};
 use crate::fleet::{
-    Bounds, Event, Fleet, FleetConfig, Forecast, Grant, Member, Refusal, Release, RetryAsk, Ticket, Turn,
+    Bounds, Cause, Event, Fleet, FleetConfig, Forecast, Grant, Member, Refusal, Release, RetryAsk, Ticket,
+    Turn,
 };
 use crate::knobs::{Knobs, Lane};
 use crate::lab::sim::job::Job;
@@ -329,6 +330,10 @@ impl Contender for Ours {
             Some((u32::try_from(origin).ok()?, *self.exits.get(&exit)?))
         };
         self.fleet.resting(now).filter_map(at).collect()
+    }
+
+    fn cause(&self, now: Time) -> Option<Cause> {
+        Some(self.fleet.cause(now, self.origins.first()?))
     }
 
     fn retries_a_second(&self, successes: f64) -> Option<f64> {

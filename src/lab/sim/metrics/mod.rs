@@ -2,20 +2,26 @@
 
 mod run;
 mod trouble;
+mod verdicts;
 
 pub use run::Run;
 pub(super) use trouble::CALM;
+pub use verdicts::Verdicts;
 
 use super::job::Job;
 use super::world::{Answer, Attempt, Truth, World};
+use crate::fleet::Cause;
 use crate::request::Time;
 use std::time::Duration;
 use trouble::Trouble;
 
 /// TLS and the like, each way.
 const HANDSHAKE: u64 = 6_000;
-/// How often the exits that rest are looked at.
+/// How often what a policy thinks is looked at.
 const LOOK: Duration = Duration::from_secs(10);
+
+/// The pairs of origin and exit that a policy lets rest, and what it says that the first site's blocks depend on.
+type Look = (Vec<(u32, u32)>, Option<Cause>);
 
 /// A run in the making.
 pub(super) struct Metrics {
@@ -137,13 +143,15 @@ impl Metrics {
         self.run.bans_at[at] = bans;
     }
 
-    /// Looks at what rests, now and then.
-    pub(super) fn look(&mut self, now: Time, world: &World, resting: impl FnOnce(Time) -> Vec<(u32, u32)>) {
+    /// Looks at what rests and at what is said of it, now and then.
+    pub(super) fn look(&mut self, now: Time, world: &World, at: impl FnOnce(Time) -> Look) {
         if self.looked.is_some_and(|at| now.since(at) < LOOK) {
             return;
         }
         self.looked = Some(now);
-        for (origin, exit) in resting(now) {
+        let (resting, cause) = at(now);
+        self.run.verdicts.count(cause);
+        for (origin, exit) in resting {
             self.rested.0 += 1;
             self.rested.1 += u64::from(world.would_serve(now, origin, exit));
         }

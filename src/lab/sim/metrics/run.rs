@@ -1,5 +1,6 @@
 //! One run's figures.
 
+use super::Verdicts;
 use crate::fleet::Forecast;
 use crate::request::Time;
 
@@ -56,6 +57,8 @@ pub struct Run {
     /// Of the exits that the policy let rest, looked at every ten seconds, the share that the site would have served; `None`
     /// where the policy does not tell, or let none rest.
     pub innocent: Option<f64>,
+    /// What the policy said that the first site's blocks depend on, as often as it was looked at.
+    pub verdicts: Verdicts,
     /// Of a job's time from its beginning to its success, what it spent on no attempt: of half of them.
     pub wait_p50: f64,
     /// The same, of 99 in 100.

@@ -186,7 +186,7 @@ impl<'a> Engine<'a> {
     fn step(&mut self, now: Time, event: Event) {
         self.world.turn(now);
         let contender = &*self.contender;
-        self.metrics.look(now, &self.world, |now| contender.resting(now));
+        self.metrics.look(now, &self.world, |now| (contender.resting(now), contender.cause(now)));
         match event {
             Event::Worker => self.take_up(now),
             Event::Comes(job) => self.begin(now, job),

@@ -1,6 +1,7 @@
 //! That the layers decide as the engine says, and that nothing is left behind by who goes away.
 
 use super::*;
+use crate::lab::sim::Verdicts;
 use crate::lab::sim::journal::What;
 use crate::lab::sim::policy::Policy;
 use crate::lab::sim::run::run_kept;
@@ -24,8 +25,8 @@ async fn same(world: &Scenario, seed: u64) {
         );
     }
     assert_eq!(run.log, stack.run.log);
-    // The engine alone sees what rests, what its lane admits, and what the fleet expects.
-    let run = Run { innocent: None, lane: None, forecasts: Vec::new(), ..run };
+    // The engine alone sees what rests and why, what its lane admits, and what the fleet expects.
+    let run = Run { innocent: None, verdicts: Verdicts::default(), lane: None, forecasts: Vec::new(), ..run };
     assert_eq!(run, stack.run, "{name}, seed {seed}: the books differ");
     assert!(run.decisions > 400, "{name}: {}", run.decisions);
 }

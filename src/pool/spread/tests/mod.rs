@@ -1,5 +1,6 @@
 //! How often the verdicts are right, and that what is counted is bounded.
 
+mod exits;
 mod requests;
 mod site;
 mod subnets;
@@ -15,7 +16,7 @@ use std::collections::HashSet;
 
 const BLOCKED: Outcome = Outcome::Blocked { by: BlockedBy::Unknown };
 
-fn exits(count: usize) -> Vec<ExitId> {
+fn ids(count: usize) -> Vec<ExitId> {
     let lines: Vec<String> =
         (0..count).map(|at| format!("gw{}.test:{}", at / 1_000, at % 1_000 + 1)).collect();
     ExitList::parse(&lines.join("\n")).unwrap().into_iter().map(|exit| exit.id()).collect()
@@ -93,7 +94,7 @@ fn share(trials: u64, wanted: SpreadVerdict, trial: impl Fn(u64) -> BlockedSprea
 
 #[test]
 fn a27_exits_that_are_blocked_alike_are_hardly_ever_called_a_bad_pool() {
-    let ids = exits(200);
+    let ids = ids(200);
     for (count, attempts, turns, rate) in [
         (100, 300, true, 0.3),
         (20, 100, true, 0.1),
@@ -109,11 +110,11 @@ fn a27_exits_that_are_blocked_alike_are_hardly_ever_called_a_bad_pool() {
 
 #[test]
 fn a26_a27_blocks_on_a_fifth_of_the_exits_are_the_pools_and_the_worst_are_named() {
-    let ids = exits(100);
+    let ids = ids(100);
     let bad = |exit| if exit % 5 == 0 { 0.8 } else { 0.0 };
     let right = share(300, SpreadVerdict::Pool, |seed| trial(&ids, 300, true, seed, bad));
     assert!(right >= 0.99, "{right}");
-    for (count, attempts, least) in [(20, 60, 0.8), (100, 100, 0.7)] {
+    for (count, attempts, least) in [(20, 60, 0.6), (20, 90, 0.9), (100, 100, 0.5), (100, 150, 0.9)] {
         let right = share(300, SpreadVerdict::Pool, |seed| trial(&ids[..count], attempts, false, seed, bad));
         assert!(right >= least, "{count}: {right}");
     }
@@ -128,7 +129,7 @@ fn a26_a27_blocks_on_a_fifth_of_the_exits_are_the_pools_and_the_worst_are_named(
 
 #[test]
 fn a27_exits_that_are_all_blocked_alike_are_the_patterns() {
-    let ids = exits(100);
+    let ids = ids(100);
     let right = share(300, SpreadVerdict::Pattern, |seed| trial(&ids, 300, true, seed, |_| 0.3));
     assert!(right >= 0.9, "{right}");
     let all = trial(&ids, 300, true, 1, |_| 1.0);
@@ -138,7 +139,7 @@ fn a27_exits_that_are_all_blocked_alike_are_the_patterns() {
 /// Exits that were blocked rest: a bad one is asked once, the good ones go on.
 #[test]
 fn a27_bad_exits_that_rest_are_never_called_a_pattern() {
-    let ids = exits(200);
+    let ids = ids(200);
     for (count, bad, attempts) in
         [(100, 30, 100), (100, 50, 150), (200, 60, 260), (40, 25, 70), (100, 20, 90)]
     {
@@ -163,13 +164,16 @@ fn a27_bad_exits_that_rest_are_never_called_a_pattern() {
 
 #[test]
 fn a27_too_few_numbers_say_nothing() {
-    let ids = exits(100);
-    for (count, attempts, rate) in [(10, 59, 0.5), (100, 300, 0.05), (4, 400, 0.5), (100, 100, 0.5)] {
+    let ids = ids(100);
+    for (count, attempts, rate) in [(10, 59, 0.5), (100, 300, 0.01)] {
         let figure = trial(&ids[..count], attempts, true, 3, |_| rate);
         assert_eq!((figure.z, figure.verdict), (None, SpreadVerdict::Unclear), "{count} {attempts} {rate}");
         let said = figure.to_string();
         assert!(said.ends_with("too few to say more") && !said.contains("pool"), "{said}");
     }
+    // Of exits that were asked once each nobody knows whether they differ.
+    let once = trial(&ids, 100, true, 3, |_| 0.5);
+    assert_eq!(once.verdict, SpreadVerdict::Unclear, "{once}");
     assert!(Counts::new(at(0)).figure(at(0)).is_none());
     // Nor does saying nothing for long confirm anything.
     let mut spread = Counts::new(at(0));
@@ -180,26 +184,25 @@ fn a27_too_few_numbers_say_nothing() {
 }
 
 #[test]
-fn a27_the_sentence_names_pool_or_pattern_after_two_windows_in_a_row() {
-    let ids = exits(100);
+fn a27_the_sentence_names_pool_or_pattern_after_two_looks_in_a_row() {
+    let ids = ids(100);
     let fifth = |exit| if exit % 5 == 0 { 0.8 } else { 0.0 };
     for (all, rate, word) in [(true, 0.3, "pattern"), (false, 0.0, "pool")] {
         let (mut dice, mut spread) = (Dice(9), Counts::new(at(0)));
-        for window in 0..4 {
-            for attempt in 0..300 {
-                let now = at(30 * window + attempt / 10);
-                let exit = usize::try_from(attempt).unwrap() % 100;
-                spread.count(now, ids[exit], dice.unit() < if all { rate } else { fifth(exit) }, || None);
-            }
-            let figure = spread.figure(at(30 * window + 29)).unwrap();
-            assert_eq!((figure.confirmed, figure.to_string().starts_with(word)), (window >= 2, window >= 2));
-            let said = figure.to_string();
-            assert!(
-                window >= 2
-                    || (said.contains("so far") && !said.contains("pool") && !said.contains("pattern"))
-            );
+        let mut confirmed = Vec::new();
+        for attempt in 0..600 {
+            let now = at(attempt / 20);
+            let exit = usize::try_from(attempt).unwrap() % 100;
+            spread.count(now, ids[exit], dice.unit() < if all { rate } else { fifth(exit) }, || None);
+            let figure = spread.figure(now).map(|figure| (figure.confirmed, figure.to_string()));
+            let Some((sure, said)) = figure else { continue };
+            assert_eq!(said.starts_with(word), sure, "{said}");
+            assert!(sure || (!said.contains("pool") && !said.contains("pattern")), "{said}");
+            confirmed.extend(sure.then_some(attempt / 20));
         }
-        let said = spread.figure(at(119)).unwrap().to_string();
+        // 300 attempts are enough, and the second look after them is at 20 s.
+        assert!((10..=20).contains(&confirmed[0]) && confirmed.len() > 150, "{confirmed:?}");
+        let said = spread.figure(at(29)).unwrap().to_string();
         match all {
             true => assert!(
                 said.contains("on 100 exits blocked, all alike: the requests, or their rate"),
@@ -212,7 +215,7 @@ fn a27_the_sentence_names_pool_or_pattern_after_two_windows_in_a_row() {
 
 #[test]
 fn a27_a_window_is_forgotten_after_a_minute() {
-    let ids = exits(10);
+    let ids = ids(10);
     let mut spread = Counts::new(at(0));
     for exit in &ids {
         spread.count(at(29), *exit, true, || None);
@@ -230,7 +233,7 @@ fn a27_a_window_is_forgotten_after_a_minute() {
 
 #[test]
 fn a27_a_late_amendment_moves_what_was_counted() {
-    let ids = exits(2);
+    let ids = ids(2);
     let mut spread = Counts::new(at(0));
     let figure =
         |spread: &Counts, now| spread.figure(at(now)).map(|figure| (figure.attempts, figure.blocked));
@@ -251,7 +254,7 @@ fn a27_a_late_amendment_moves_what_was_counted() {
 
 #[test]
 fn a27_more_exits_than_are_counted_are_sampled_whatever_happened_to_them() {
-    let ids = exits(20_000);
+    let ids = ids(20_000);
     let figure = {
         let mut spread = Counts::new(at(0));
         let mut dice = Dice(1);
@@ -269,7 +272,7 @@ fn a27_more_exits_than_are_counted_are_sampled_whatever_happened_to_them() {
 
 #[test]
 fn a27_only_origins_with_recent_blocks_are_counted_and_not_too_many() {
-    let (ids, mut spreads) = (exits(1), Spreads::new(Some(knobs::Diagnosis::default())));
+    let (ids, mut spreads) = (ids(1), Spreads::new(Some(knobs::Diagnosis::default())));
     let mut origins = vec![None; 300];
     count(&mut spreads, &mut origins[0], at(0), ids[0], &Outcome::Ok);
     assert!(origins[0].is_none(), "nothing is counted before the first block");

@@ -1,21 +1,9 @@
 //! How often blocks are wrongly laid to requests, and how soon rightly.
 
-use super::site::{Plan, Rule, Seen, Site};
+use super::site::{POOLS, Plan, Rule, runs, share_of, soon};
 use super::*;
 
 const POISONED: Rule = |_, _, poison| if poison { 0.95 } else { 0.02 };
-
-/// The pools, with requests per second.
-const POOLS: [(usize, f64); 3] = [(20, 4.0), (200, 25.0), (1_000, 60.0)];
-
-fn runs(plan: Plan, ids: &[ExitId], count: u64) -> Vec<Seen> {
-    (0..count).map(|seed| Site::new(plan, ids, seed).run()).collect()
-}
-
-fn share_of(runs: &[Seen]) -> f64 {
-    let sum = |count: fn(&Seen) -> u32| runs.iter().map(count).sum::<u32>();
-    f64::from(sum(|seen| seen.request)) / f64::from(sum(|seen| seen.looks))
-}
 
 /// Six worlds, three pools, 30 runs of 60 looks each.
 #[test]
@@ -28,11 +16,11 @@ fn a27_blocks_that_do_not_follow_requests_are_hardly_ever_laid_to_them() {
         ("bad moments", |_, second, _| if second % 37 < 4 { 0.6 } else { 0.02 }),
         ("a fifth of the exits", |exit, _, _| if exit % 5 == 0 { 0.8 } else { 0.02 }),
     ];
-    let ids = exits(1_000);
+    let ids = ids(1_000);
     for (name, rule) in worlds {
         for (exits, rate) in POOLS {
             let plan = Plan { exits, rate, poison: 0.0, seconds: 300, rule };
-            let wrong = share_of(&runs(plan, &ids, 30));
+            let wrong = share_of(&runs(plan, &ids, 30), |seen| seen.request);
             assert!(wrong < 0.005, "{name}, {exits} exits: {wrong}");
         }
     }
@@ -41,7 +29,7 @@ fn a27_blocks_that_do_not_follow_requests_are_hardly_ever_laid_to_them() {
 /// Of 40 runs, when half of them and when nine in ten had the verdict at the latest; it is the 90 that should hold.
 #[test]
 fn a27_blocks_that_follow_requests_are_laid_to_them_soon() {
-    let ids = exits(200);
+    let ids = ids(200);
     for (poison, pool, half, most) in [
         (0.05, POOLS[0], 40, 70),
         (0.25, POOLS[0], 60, 90),
@@ -52,9 +40,7 @@ fn a27_blocks_that_follow_requests_are_laid_to_them_soon() {
     ] {
         let (exits, rate) = pool;
         let runs = runs(Plan { exits, rate, poison, seconds: 300, rule: POISONED }, &ids, 40);
-        let mut first: Vec<_> = runs.iter().map(|seen| seen.first.unwrap_or(u64::MAX)).collect();
-        first.sort_unstable();
-        let (median, tenth) = (first[20], first[36]);
+        let (median, tenth) = soon(&runs, |seen| seen.request);
         assert!(median <= half && tenth <= most, "{poison} at {exits}: {median} s, {tenth} s");
     }
 }

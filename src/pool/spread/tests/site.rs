@@ -40,11 +40,38 @@ enum Step {
 /// What was seen of one run.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Seen {
-    /// Looks at the verdict, one in 5 s, and those that found it to be the request.
+    /// Looks at the verdict, one in 5 s.
     pub(super) looks: u32,
-    pub(super) request: u32,
-    /// When it was so first.
+    /// Those that found it to be such, and when it was so first.
+    pub(super) request: Found,
+    pub(super) pool: Found,
+    pub(super) pattern: Found,
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Found {
+    pub(super) looks: u32,
     pub(super) first: Option<u64>,
+}
+
+/// The pools, with requests per second.
+pub(super) const POOLS: [(usize, f64); 3] = [(20, 4.0), (200, 25.0), (1_000, 60.0)];
+
+pub(super) fn runs(plan: Plan, ids: &[ExitId], count: u64) -> Vec<Seen> {
+    (0..count).map(|seed| Site::new(plan, ids, seed).run()).collect()
+}
+
+/// Of all looks, how many found so.
+pub(super) fn share_of(runs: &[Seen], found: fn(&Seen) -> Found) -> f64 {
+    let looks: u32 = runs.iter().map(|seen| seen.looks).sum();
+    f64::from(runs.iter().map(|seen| found(seen).looks).sum::<u32>()) / f64::from(looks)
+}
+
+/// When half of the runs, and when nine in ten, had found so.
+pub(super) fn soon(runs: &[Seen], found: fn(&Seen) -> Found) -> (u64, u64) {
+    let mut first: Vec<_> = runs.iter().map(|seen| found(seen).first.unwrap_or(u64::MAX)).collect();
+    first.sort_unstable();
+    (first[runs.len() / 2], first[runs.len() * 9 / 10])
 }
 
 pub(super) struct Site<'a> {
@@ -89,10 +116,14 @@ impl<'a> Site<'a> {
                 Step::Look => {
                     self.after(now, 5_000.0, Step::Look);
                     seen.looks += 1;
-                    if self.is_request() {
-                        seen.request += 1;
-                        seen.first.get_or_insert(now / 1_000 / MS);
-                    }
+                    let found = match self.spread.holds().map(|diagnosis| diagnosis.cause) {
+                        Some(Cause::Request) => &mut seen.request,
+                        Some(Cause::Pool) => &mut seen.pool,
+                        Some(Cause::Pattern) => &mut seen.pattern,
+                        _ => continue,
+                    };
+                    found.looks += 1;
+                    found.first.get_or_insert(now / 1_000 / MS);
                 }
                 Step::Come => {
                     let gap = -(1.0 - self.dice.unit()).ln() / self.plan.rate * 1e3;
