@@ -62,7 +62,8 @@ impl Effect {
         }
         let more = paired(&values(without, measure.of), &values(with, measure.of)).difference;
         let medians = (median(with, measure.of), median(without, measure.of));
-        let whole = measure.whole.map_or(medians.0.min(medians.1), |whole| median(with, whole));
+        let smaller = medians.0.min(medians.1);
+        let whole = measure.whole.map_or(smaller, |whole| median(with, whole));
         let share = if more.median == 0.0 { 0.0 } else { more.median / whole.abs().max(f64::MIN_POSITIVE) };
         Some(Self { what: measure.what, digits: measure.digits, medians, more, share })
     }

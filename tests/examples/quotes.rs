@@ -18,9 +18,10 @@ fn section() -> String {
 /// All tables that the command has written: the cells of each row.
 fn rows() -> Vec<Vec<String>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/simulation");
-    let tables = fs::read_dir(folder).expect("the folder of the pictures").map(|file| file.unwrap().path());
+    let tables =
+        fs::read_dir(folder).expect("the folder of the pictures").map(|file| file.expect("a file").path());
     let tables = tables.filter(|path| path.extension().is_some_and(|end| end == "md"));
-    let pages: Vec<String> = tables.map(|path| fs::read_to_string(path).unwrap()).collect();
+    let pages: Vec<String> = tables.map(|path| fs::read_to_string(path).expect("text")).collect();
     let text = read("docs/simulation.md") + &pages.concat();
     text.lines().filter(|line| line.starts_with("| ")).map(cells).collect()
 }
