@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::plan;
 use crate::settings::{self, Setting};
 use clap::{Parser, value_parser};
 use std::path::PathBuf;
@@ -27,7 +28,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "ours,naive", value_parser = policy)]
     pub(crate) policies: Vec<String>,
 
-    /// How many seeds; 3 if it is not said, and 30 with --full, --gates or --docs
+    /// How many seeds; 3 if it is not said, 5 with --full or --docs, and 30 with --gates
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
     pub(crate) seeds: Option<u64>,
 
@@ -36,11 +37,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     pub(crate) first_seed: Option<u64>,
 
-    /// All designs in all worlds at all sizes, and their variants in the core worlds at 200 and 20 exits; an hour
+    /// What docs/simulation.md tells of: all designs in the 12 worlds of the core and the usual ones in all others, at 200 and 20
+    /// exits; ten minutes on two cores
     #[arg(long, conflicts_with_all = ["worlds", "policies", "pool"])]
     pub(crate) full: bool,
 
-    /// Checks what must be true of ours, in the worlds that this needs; two to five minutes with 30 seeds
+    /// Checks what must be true of ours, in the worlds that this needs; seven minutes on two cores with 30 seeds
     #[arg(long)]
     pub(crate) gates: bool,
 
@@ -48,7 +50,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["full", "gates", "docs"])]
     pub(crate) stack: bool,
 
-    /// Checks the gates, and writes simulation.md with them, the tables and the plots to this folder
+    /// Writes simulation.md to this folder, with the gates, tables and plots of what is played: with --full, of all
     #[arg(long, value_name = "DIR")]
     pub(crate) docs: Option<PathBuf>,
 
@@ -97,22 +99,20 @@ fn pool(size: &str) -> Result<u32, String> {
 }
 
 impl Args {
-    fn reports(&self) -> bool {
-        self.full || self.gates || self.docs.is_some()
-    }
-
     pub(crate) fn seeds(&self) -> std::ops::Range<u64> {
-        let (first, count) = if self.reports() { (1_001, 30) } else { (1, 3) };
+        let (first, count) = match self {
+            Self { gates: true, .. } => (1_001, 30),
+            Self { full: true, .. } | Self { docs: Some(_), .. } => (1_001, 5),
+            _ => (1, 3),
+        };
         let first = self.first_seed.unwrap_or(first);
         first..first.saturating_add(self.seeds.unwrap_or(count))
     }
 
-    /// Which designs in which settings. Variants of a design are played where small and large pools differ, and not everywhere:
-    /// an hour is long enough.
+    /// Which designs in which settings.
     pub(crate) fn wanted(&self) -> Vec<(Vec<Setting>, Vec<Policy>)> {
         if self.full {
-            let designs = Policy::ALL.iter().chain(Policy::REFERENCE).copied().collect();
-            return vec![(settings::all(), designs), (settings::core(), settings::policies().collect())];
+            return plan::wanted();
         }
         let policies = self.policies.iter().filter_map(|name| Policy::named(name)).collect();
         vec![(self.settings(), policies)]
@@ -121,7 +121,7 @@ impl Args {
     /// What is played for the table. With --gates alone that is what the gates need, and nothing else.
     pub(crate) fn settings(&self) -> Vec<Setting> {
         if self.full {
-            return settings::all();
+            return plan::settings();
         }
         if self.gates && self.worlds.is_empty() && self.docs.is_none() {
             return Vec::new();

@@ -186,9 +186,16 @@ pub(crate) fn again(setting: &Setting, seed: u64) -> String {
     )
 }
 
+/// Those of the worlds that were played by all whom a gate compares.
 pub(crate) fn all(results: &Results) -> Vec<Judged> {
-    let each =
-        |gate: &Gate| -> Vec<Judged> { gate.1.iter().map(|world| judge(results, gate, world)).collect() };
+    let is_played = |gate: &Gate, world: &str| {
+        let setting = Setting::new(world, gate.2);
+        POLICIES.iter().all(|policy| !results.of(&setting, *policy).is_empty())
+    };
+    let each = |gate: &Gate| -> Vec<Judged> {
+        let played = gate.1.iter().filter(|world| is_played(gate, world));
+        played.map(|world| judge(results, gate, world)).collect()
+    };
     GATES.iter().flat_map(each).collect()
 }
 
@@ -198,7 +205,7 @@ impl Judged {
     }
 
     const fn verdict(&self) -> &'static str {
-        if self.passed { "pass" } else { "**miss**" }
+        if self.passed { "pass" } else { "miss" }
     }
 }
 
@@ -206,7 +213,7 @@ impl Judged {
 pub(crate) fn plain(judged: &[Judged]) -> String {
     let mut text = String::new();
     for gate in judged {
-        let verdict = gate.verdict().trim_matches('*');
+        let verdict = gate.verdict();
         let _ = writeln!(text, "{verdict}  {}, {}: {}; {}", gate.setting, gate.what, gate.shown(), gate.must);
         if let Some(again) = &gate.again {
             let _ = writeln!(text, "      {again}");
@@ -217,13 +224,20 @@ pub(crate) fn plain(judged: &[Judged]) -> String {
     text
 }
 
-/// For a page.
+/// For a page: a row for each gate, with all of its worlds.
 pub(crate) fn markdown(judged: &[Judged]) -> String {
-    let mut text = String::from("| world | exits | gate | figure | must be | |\n|---|---|---|---|---|---|\n");
-    for gate in judged {
-        let Setting { world, exits } = &gate.setting;
-        let (what, must, verdict) = (gate.what, &gate.must, gate.verdict());
-        let _ = writeln!(text, "| {world} | {exits} | {what} | {} | {must} | {verdict} |", gate.shown());
+    let mut text = String::from("| gate | must be | exits | figure | |\n|---|---|---|---|---|\n");
+    let same =
+        |a: &Judged, b: &Judged| (a.what, &a.must, a.setting.exits) == (b.what, &b.must, b.setting.exits);
+    for gate in judged.chunk_by(same) {
+        let Judged { what, must, setting: Setting { exits, .. }, .. } = &gate[0];
+        let shown: Vec<String> =
+            gate.iter().map(|judged| format!("{} {}", judged.setting.world, judged.shown())).collect();
+        let missed: Vec<&str> =
+            gate.iter().filter(|judged| !judged.passed).map(|judged| judged.setting.world.as_str()).collect();
+        let verdict =
+            if missed.is_empty() { "pass".to_owned() } else { format!("**miss**: {}", missed.join(", ")) };
+        let _ = writeln!(text, "| {what} | {must} | {exits} | {} | {verdict} |", shown.join("<br>"));
     }
     text
 }

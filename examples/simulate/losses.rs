@@ -1,72 +1,37 @@
 //! Ours against each of the others, seed by seed, and above all where it loses.
 
-use crate::play::{Played, Results};
+use crate::measure::{MEASURES, Measure, UNSERVED, WORTH_TELLING, is_equal_work, median, values};
+use crate::play::Results;
 use crate::settings::{self, Setting};
 use std::fmt::Write as _;
-use tower_egress::lab::sim::{Paired, Policy, Run, holm, paired};
+use tower_egress::lab::sim::{Paired, Policy, holm, paired};
 
-/// A figure of which less is better, whether it says anything only if as many jobs were done, and its digits after the point.
-struct Measure(&'static str, fn(&Run) -> f64, bool, usize);
-
-/// One line for each.
-const MEASURES: &[Measure] = &[
-    Measure("jobs not served", |run| run.jobs.saturating_sub(run.done) as f64, false, 0),
-    Measure("attempts per success", Run::multiplier, false, 3),
-    Measure("makespan s", |run| run.makespan, true, 1),
-    Measure("p99 s", |run| run.p99, true, 2),
-    Measure("bans", |run| run.bans as f64, false, 0),
-];
-
-/// Differences below this share of theirs are told as none.
-pub(crate) const WORTH_TELLING: f64 = 0.01;
+/// Losses from this share of theirs on are told on the page itself.
+pub(crate) const PLAIN: f64 = 0.05;
 /// A difference is sure below this, after Holm over all settings.
 const SURE: f64 = 0.05;
 
-/// What a comparison may show, and whether it does.
-struct Kind(&'static str, fn(&Compared) -> bool);
-
-const AS_GOOD: Kind = Kind("as good", |row| !row.differs() && !row.is_unequal);
-const UNEQUAL: Kind = Kind("unequal work", |row| row.is_unequal);
-const PLAINLY: &[Kind] =
-    &[Kind("better", Compared::is_better), AS_GOOD, Kind("worse", Compared::is_loss), UNEQUAL];
-const SURELY: &[Kind] = &[
-    Kind("better, surely", |row| row.is_better() && row.is_sure()),
-    Kind("better", |row| row.is_better() && !row.is_sure()),
-    AS_GOOD,
-    Kind("worse", |row| row.is_loss() && !row.is_sure()),
-    Kind("worse, surely", |row| row.is_loss() && row.is_sure()),
-    UNEQUAL,
-];
-
 pub(crate) struct Compared {
-    setting: Setting,
-    theirs: Policy,
-    what: &'static str,
+    pub(crate) setting: Setting,
+    pub(crate) theirs: Policy,
+    pub(crate) what: &'static str,
     digits: usize,
     /// Medians: ours, theirs.
-    medians: (f64, f64),
+    pub(crate) medians: (f64, f64),
     paired: Paired,
     /// After Holm over the settings.
     p: f64,
     /// The smallest p that there could be, after Holm: the signs of as many seeds all alike.
     least: f64,
     /// How many jobs each did not serve.
-    lost: (f64, f64),
+    pub(crate) lost: (f64, f64),
     /// It compares who did different amounts of work.
-    is_unequal: bool,
-}
-
-fn values(runs: &[Played], of: fn(&Run) -> f64) -> Vec<f64> {
-    runs.iter().map(|played| of(&played.run)).collect()
-}
-
-fn median(values: &[f64]) -> f64 {
-    tower_egress::lab::sim::interval(values).median
+    pub(crate) is_unequal: bool,
 }
 
 /// One measure against one other policy, in all settings in which both were played.
 fn against(results: &Results, settings: &[Setting], theirs: Policy, measure: &Measure) -> Vec<Compared> {
-    let Measure(what, of, needs_equal_work, digits) = *measure;
+    let Measure { what, of, needs_equal_work, digits, .. } = *measure;
     let mut compared: Vec<Compared> = Vec::new();
     for setting in settings {
         let (ours, others) = (results.of(setting, Policy::Ours), results.of(setting, theirs));
@@ -74,20 +39,19 @@ fn against(results: &Results, settings: &[Setting], theirs: Policy, measure: &Me
             continue;
         }
         let (mine, other) = (values(ours, of), values(others, of));
-        let jobs = median(&values(ours, |run| run.jobs as f64));
-        let lost = (median(&values(ours, MEASURES[0].1)), median(&values(others, MEASURES[0].1)));
+        let lost = (median(ours, UNSERVED.of), median(others, UNSERVED.of));
         let paired = paired(&mine, &other);
         compared.push(Compared {
             setting: setting.clone(),
             theirs,
             what,
             digits,
-            medians: (median(&mine), median(&other)),
+            medians: (median(ours, of), median(others, of)),
             p: paired.p,
             least: 0.5_f64.powi(mine.len().min(other.len()).saturating_sub(1) as i32),
             paired,
             lost,
-            is_unequal: needs_equal_work && (lost.0 - lost.1).abs() > WORTH_TELLING * jobs,
+            is_unequal: needs_equal_work && !is_equal_work(ours, others),
         });
     }
     let adjusted = holm(&compared.iter().map(|compared| compared.p).collect::<Vec<_>>());
@@ -109,20 +73,20 @@ pub(crate) fn all(results: &Results, settings: &[Setting]) -> Vec<Compared> {
 }
 
 impl Compared {
-    fn differs(&self) -> bool {
+    pub(crate) fn differs(&self) -> bool {
         let far = self.paired.difference.median.abs() > WORTH_TELLING * self.medians.1.abs();
         far && !self.is_unequal
     }
 
-    fn is_loss(&self) -> bool {
+    pub(crate) fn is_loss(&self) -> bool {
         self.differs() && self.paired.difference.median > 0.0
     }
 
-    fn is_better(&self) -> bool {
+    pub(crate) fn is_better(&self) -> bool {
         self.differs() && !self.is_loss()
     }
 
-    fn is_sure(&self) -> bool {
+    pub(crate) fn is_sure(&self) -> bool {
         self.p < SURE
     }
 
@@ -165,11 +129,13 @@ fn groups(compared: &[Compared], than_itself: bool) -> Vec<Vec<&Compared>> {
 }
 
 /// A row for each figure of which ours has more than somebody else in a world, against whom it has most more; or than itself by
-/// other rules, or without a part. The p is told where there can be one that says something.
-pub(crate) fn markdown(compared: &[Compared], than_itself: bool) -> String {
-    let groups = groups(compared, than_itself);
+/// other rules, or without a part. The p is told where there can be one that says something. Beside it how many rows there are of
+/// losses below this share of theirs, which are left out.
+pub(crate) fn markdown(compared: &[Compared], than_itself: bool, least: f64) -> (String, usize) {
+    let (groups, small): (Vec<_>, Vec<_>) =
+        groups(compared, than_itself).into_iter().partition(|group| group[0].share() >= least);
     if groups.is_empty() {
-        return "None.\n".to_owned();
+        return ("None.\n".to_owned(), small.len());
     }
     let tells_p = can_be_sure(compared);
     let p = |figure: String| if tells_p { format!(" {figure} |") } else { String::new() };
@@ -201,26 +167,5 @@ pub(crate) fn markdown(compared: &[Compared], than_itself: bool) -> String {
             if also.is_empty() { "-".to_owned() } else { also.join(", ") },
         );
     }
-    text
-}
-
-/// How often ours is better, worse, or neither; and how often surely, where there can be such.
-pub(crate) fn score(compared: &[Compared]) -> String {
-    let kinds: &[Kind] = if can_be_sure(compared) { SURELY } else { PLAINLY };
-    let heads: Vec<&str> = kinds.iter().map(|kind| kind.0).collect();
-    let mut text =
-        format!("| against | | {} |\n|---|---|{}\n", heads.join(" | "), "---|".repeat(heads.len()));
-    for theirs in settings::policies() {
-        for Measure(what, ..) in MEASURES {
-            let rows: Vec<&Compared> =
-                compared.iter().filter(|row| row.theirs == theirs && row.what == *what).collect();
-            if rows.is_empty() {
-                continue;
-            }
-            let count = |kind: &Kind| rows.iter().filter(|row| (kind.1)(row)).count().to_string();
-            let counts: Vec<String> = kinds.iter().map(count).collect();
-            let _ = writeln!(text, "| {} | {what} | {} |", theirs.name(), counts.join(" | "));
-        }
-    }
-    text
+    (text, small.len())
 }

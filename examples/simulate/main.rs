@@ -12,12 +12,18 @@ mod args;
 mod docs;
 mod gates;
 mod losses;
+mod measure;
 mod picture;
+mod plan;
 mod play;
 mod plots;
+mod prose;
+mod score;
 mod settings;
 mod stack;
 mod table;
+mod uneven;
+mod worth;
 
 use args::Args;
 use clap::Parser as _;
@@ -49,14 +55,16 @@ fn simulate(args: &Args) -> Result<bool, Box<dyn Error>> {
     }
     let gated = args.gates || args.docs.is_some();
     let mut wanted = args.wanted();
-    if gated {
+    if args.gates {
         wanted.push((gates::settings(), gates::POLICIES.to_vec()));
     }
     // Before an hour's work, and not after it.
     let lines = args.output.join("runs.jsonl");
     writable(&lines, "--output")?;
     if let Some(folder) = &args.docs {
-        writable(&folder.join("simulation.md"), "--docs")?;
+        for file in docs::files(folder) {
+            writable(&file, "--docs")?;
+        }
     }
     let tasks = play::tasks(&wanted, &seeds);
     let started = Instant::now();

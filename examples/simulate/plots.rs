@@ -42,18 +42,20 @@ const WAITS: Kind = Kind(
     |run| (0..).zip(&run.waits).map(|(at, wait)| (f64::from(at), *wait)).collect(),
 );
 
-/// One line for each picture.
-const PLOTS: &[(Kind, &str)] = &[
-    (SUCCESS, "T"),
-    (SUCCESS, "S"),
-    (SUCCESS, "G"),
-    (SUCCESS, "U"),
-    (BLOCK, "S"),
-    (BURNED, "T"),
-    (BURNED, "S"),
-    (WAITS, "T"),
-    (WAITS, "S"),
-    (WAITS, "U"),
+/// One line for each picture: of which world, at which size. Where that was not played, it is drawn at the size that was.
+const PLOTS: &[(Kind, &str, u32)] = &[
+    (SUCCESS, "T", 200),
+    (SUCCESS, "T", 20),
+    (SUCCESS, "S", 200),
+    (SUCCESS, "G", 200),
+    (SUCCESS, "U", 200),
+    (SUCCESS, "Mix", 20),
+    (BLOCK, "S", 200),
+    (BURNED, "T", 200),
+    (BURNED, "S", 200),
+    (WAITS, "T", 200),
+    (WAITS, "S", 200),
+    (WAITS, "U", 200),
 ];
 
 fn by_second(bins: &[u32]) -> impl Iterator<Item = (f64, f64)> + '_ {
@@ -71,23 +73,28 @@ pub(crate) struct Drawn {
     pub(crate) title: String,
 }
 
-/// Draws what was played; at 200 exits, or at the size that was.
+/// Draws what was played.
 pub(crate) fn all(
     results: &Results,
     settings: &[Setting],
     folder: &Path,
 ) -> Result<Vec<Drawn>, Box<dyn Error>> {
     fs::create_dir_all(folder)?;
-    let mut drawn = Vec::new();
-    for (kind, world) in PLOTS {
-        let fits = |setting: &&Setting| setting.world == *world;
-        let Some(setting) = settings.iter().find(fits) else { continue };
+    let mut drawn: Vec<Drawn> = Vec::new();
+    for (kind, world, exits) in PLOTS {
+        let mut here: Vec<&Setting> = settings.iter().filter(|setting| setting.world == *world).collect();
+        here.sort_by_key(|setting| setting.exits != *exits);
+        let Some(setting) = here.first() else { continue };
         let lines = lines(kind, results, setting);
         if lines.iter().all(|line| line.points.is_empty()) {
             continue;
         }
         let Kind(name, what, axes, scale, _) = kind;
-        let file = format!("{name}-{world}.svg");
+        let size = if setting.exits == 20 { "-20" } else { "" };
+        let file = format!("{name}-{world}{size}.svg");
+        if drawn.iter().any(|picture| picture.file == file) {
+            continue;
+        }
         let title = format!("{setting}: {what}");
         let trouble = if *name == "waits" { None } else { trouble(&setting.scenario()) };
         let across = across(kind, &lines, trouble.as_ref());

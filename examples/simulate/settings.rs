@@ -12,8 +12,8 @@ pub(crate) struct Setting {
 /// Exits and workers.
 const SIZES: &[(u32, u32)] = &[(200, 256), (20, 32), (1_000, 1_024)];
 
-/// Worlds with an overload that ends, and the sizes at which they are played.
-const SURGES: &[&str] = &["T-surge", "S-surge", "Esc-surge", "Sub-surge"];
+/// Worlds with an overload that ends.
+pub(crate) const SURGES: &[&str] = &["T-surge", "S-surge", "Esc-surge", "Sub-surge"];
 
 /// Worlds of one size, with its exits.
 const FIXED: &[(&str, u32)] = &[("S1", 50), ("S2", 50), ("S3", 50)];
@@ -32,27 +32,6 @@ pub(crate) fn worlds() -> impl Iterator<Item = &'static str> {
     let names = Scenario::NAMES.iter().chain(SURGES).copied().chain(FIXED.iter().map(|fixed| fixed.0));
     let behind = Scenario::LOGINS.iter().chain(Scenario::GATEWAYS);
     names.chain(behind.chain(Scenario::EXITS).chain(&Scenario::PRICES).copied())
-}
-
-/// Everything there is.
-pub(crate) fn all() -> Vec<Setting> {
-    let mut all = Vec::new();
-    for (exits, _) in SIZES {
-        all.extend(Scenario::NAMES.iter().map(|world| Setting::new(world, *exits)));
-    }
-    for exits in [200, 20] {
-        all.extend(SURGES.iter().map(|world| Setting::new(world, exits)));
-    }
-    all.extend(FIXED.iter().map(|(world, exits)| Setting::new(world, *exits)));
-    let behind = Scenario::LOGINS.iter().chain(Scenario::GATEWAYS).chain(Scenario::EXITS);
-    all.extend(behind.map(|world| Setting::new(world, 200)));
-    all
-}
-
-/// The worlds in which variants of a design are compared.
-pub(crate) fn core() -> Vec<Setting> {
-    let at = |exits| Scenario::CORE.iter().map(move |world| Setting::new(world, exits));
-    at(200).chain(at(20)).chain(FIXED.iter().map(|(world, exits)| Setting::new(world, *exits))).collect()
 }
 
 impl Setting {

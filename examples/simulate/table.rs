@@ -1,6 +1,6 @@
 //! The table: a row for each design in each world.
 
-use crate::losses::WORTH_TELLING;
+use crate::measure::WORTH_TELLING;
 use crate::play::{Played, Results};
 use crate::settings::{self, Setting};
 use std::fmt::Write as _;

@@ -10,4 +10,5 @@ mod parked;
 mod prices_and_crawl;
 mod program;
 mod quickstart;
+mod quotes;
 mod simulate;

@@ -47,6 +47,39 @@ fn it_prints_a_row_and_writes_a_line_for_each_design_in_each_world_and_no_page()
     assert!(!out.join("simulation.md").exists(), "a page is written only if it is asked for");
 }
 
+/// The row of a table that begins so.
+fn row<'a>(page: &'a str, begins: &str) -> Vec<&'a str> {
+    let line = page.lines().find(|line| line.starts_with(begins));
+    let line = line.unwrap_or_else(|| panic!("no row begins with {begins}: {page}"));
+    line.trim_matches('|').split('|').map(str::trim).collect()
+}
+
+#[test]
+fn a_page_says_what_each_part_is_worth_where_it_was_played_and_what_is_worth_nothing_there() {
+    let out = folder("told");
+    let docs = out.join("docs");
+    let worlds = ["--worlds", "Noise,Prices,Alike", "--pool", "20", "--seeds", "1"];
+    let designs = ["--policies", "ours,ours-hold,naive,reqwest-retry", "--docs", docs.to_str().unwrap()];
+    let output = simulate(&out, &[&worlds[..], &designs[..]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let page = fs::read_to_string(docs.join("simulation.md")).unwrap();
+    let tables = fs::read_to_string(docs.join("simulation").join("tables.md")).unwrap();
+
+    let hold = row(&page, "| **hold**");
+    assert_eq!(hold[1..], ["**nothing**", "**nothing**", "0", "0", "3", "3"], "no site was down");
+    let classes = row(&page, "| **classes**");
+    assert!(classes[1].starts_with("Prices at 20: p50 s of the price checks 0."), "{classes:?}");
+    assert_eq!((classes[3], classes[6]), ("1", "1"));
+    assert!(!page.contains("| **throttle**"), "nothing is said of what was not played without");
+    assert_eq!(row(&page, "| naive |")[..2], ["naive", "3"], "in how many worlds it was compared");
+    assert_eq!(row(&page, "| 20 | Noise, Prices, Alike |")[2], "ours, naive, reqwest-retry, ours-hold");
+
+    let losers = row(&page, "| Prices | 20 |");
+    assert!(losers[3].starts_with("reqwest-retry 5"), "who is done early with less is told: {losers:?}");
+    assert_eq!(row(&tables, "| Noise | 20 | ours |")[5..7], ["20000", "0"]);
+    assert!(row(&tables, "| Prices | 20 | naive |")[6].parse::<u32>().unwrap() > 10_000);
+}
+
 #[test]
 fn what_is_not_there_is_named_and_nothing_is_played() {
     for (args, told) in [

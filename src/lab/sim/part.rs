@@ -15,6 +15,14 @@ macro_rules! parts {
             /// All of them.
             pub const ALL: &'static [Self] = &[$(Self::$part),*];
 
+            /// Its name.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$part => stringify!($knob),)*
+                }
+            }
+
             /// The name of a fleet without it.
             pub(super) const fn without(self) -> &'static str {
                 match self {
@@ -23,7 +31,8 @@ macro_rules! parts {
             }
 
             /// What it does, in a few words that go on in a sentence.
-            pub(super) fn about(self) -> String {
+            #[must_use]
+            pub fn about(self) -> String {
                 let line = match self {
                     $(Self::$part => concat!($($doc),*),)*
                 };
