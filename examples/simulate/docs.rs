@@ -5,7 +5,7 @@ use crate::losses::{self, Compared};
 use crate::play::Results;
 use crate::plots::{self, Drawn};
 use crate::settings::{self, Setting};
-use crate::{prose, score, table, uneven, worth};
+use crate::{prose, score, table, uneven, verdicts, worth};
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
@@ -52,6 +52,8 @@ impl Page<'_> {
         text.push_str(&self.gates());
         let parts = worth::markdown(self.results, self.settings);
         let _ = write!(text, "## What each part is worth\n\n{}\n\n{parts}\n", prose::WORTH);
+        let said = verdicts::markdown(self.results, self.settings);
+        let _ = write!(text, "## What the diagnosis says\n\n{}\n\n{said}\n", prose::VERDICTS);
         text.push_str(&self.losses());
         let _ = write!(text, "## How often\n\n{}\n\n{}\n", prose::OFTEN, score::markdown(self.compared));
         let _ = write!(text, "## Pictures\n\n{}\n\n", prose::PICTURES);

@@ -3,7 +3,7 @@
 use crate::play::Results;
 use crate::settings::Setting;
 use std::fmt::Write as _;
-use tower_egress::lab::sim::{Bound, Interval, Policy, Run, interval};
+use tower_egress::lab::sim::{Bound, Interval, Policy, Run, Verdicts, interval};
 
 /// Ours with one seed, and what it is compared with.
 struct Case<'a> {
@@ -58,7 +58,16 @@ fn peak(case: &Case<'_>) -> Option<f64> {
     Some(f64::from(case.ours.peak) / (f64::from(case.ours.peak_new) + case.ours.lane.unwrap_or(0.0)))
 }
 
+/// The share of looks at which ours said that blocks depend on this.
+fn said(case: &Case<'_>, what: fn(&Verdicts) -> u64) -> Option<f64> {
+    let said = &case.ours.verdicts;
+    (said.looks() > 0).then(|| what(said) as f64 / said.looks() as f64)
+}
+
 const LIMITS: &[&str] = &["T", "S", "Sub", "Esc"];
+/// Where no job is refused for itself, and where no exit is worse than another.
+const INNOCENT: &[&str] = &["T", "S", "H", "U", "G", "A", "Noise"];
+const ALIKE: &[&str] = &["T", "U", "G", "A", "Noise"];
 const SURGES: &[&str] = &["T-surge", "S-surge", "Esc-surge", "Sub-surge"];
 /// Where a login ends, and where a right one is refused now and then.
 const DYING: &[&str] = &["Login", "Key", "Key2", "Quota"];
@@ -94,6 +103,10 @@ const GATES: &[Gate] = &[
     Gate("attempts after the second refused login", DYING, 200, |c| Some(c.ours.logins_after as f64), AtMost(2.0), Worst),
     Gate("logins stopped for stray refusals", STRAYS, 200, |c| Some(c.ours.stops as f64), AtMost(0.0), Worst),
     Gate("share of jobs lost to stray refusals", STRAYS, 200, |c| Some(c.ours.lost()), AtMost(0.001), Worst),
+    Gate("looks that lay blocks to requests", INNOCENT, 200, |c| said(c, |said| said.request), AtMost(0.005), Worst),
+    Gate("looks that lay blocks to exits", ALIKE, 200, |c| said(c, |said| said.pool), AtMost(0.005), Worst),
+    Gate("looks that lay blocks to requests", &["P"], 200, |c| said(c, |said| said.request), AtLeast(0.5), Median),
+    Gate("looks that lay blocks to exits", &["H", "S"], 200, |c| said(c, |said| said.pool), AtLeast(0.5), Median),
     Gate("metastability index", SURGES, 200, index, AtMost(1.1), Sure),
     Gate("metastability index", SURGES, 20, index, AtMost(1.1), Sure),
 ];

@@ -23,6 +23,7 @@ mod settings;
 mod stack;
 mod table;
 mod uneven;
+mod verdicts;
 mod worth;
 
 use args::Args;

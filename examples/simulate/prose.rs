@@ -72,6 +72,11 @@ pub(crate) const GATES: &str = "\
 What must be true of ours; `--gates` checks it with 30 seeds. What the [worlds](#the-worlds) do, which [designs](#the-designs) there are,
 and what the [words](#words) mean stands below.";
 
+pub(crate) const VERDICTS: &str = "\
+What ours said that a site's blocks depend on, beside what they do depend on: looked at every ten seconds of all seeds. Nothing is said where nothing is
+blocked, before two looks five seconds apart agree, or where the figures do not tell. *The exit* names the worst; *the pattern* says that other exits do not
+help. Both are for people; only what is laid to a request, or to a subnet, changes what the fleet does.";
+
 pub(crate) const WORTH: &str = "\
 Each part of ours that can be switched off, in all worlds and sizes in which that was played, and the default rules of retries against the
 crate's other presets. The program chooses the three worlds where a figure is worse by most without the part, and the three where one is worse by most
