@@ -48,7 +48,7 @@ impl From<Next> for What {
     fn from(next: Next) -> Self {
         match next {
             Next::Send(exit) => Self::Send(exit),
-            Next::Wait(_) => Self::Wait,
+            Next::Wait(_) | Next::Anew(_) => Self::Wait,
             Next::Park(at) => Self::Park(at),
             Next::Done => Self::Done,
             Next::GiveUp(_) => Self::GiveUp,

@@ -24,7 +24,7 @@ pub(super) use endless::Endless;
 pub(super) use envoy::Envoy;
 pub(super) use naive::Naive;
 pub(super) use oracle::Oracle;
-pub(super) use ours::{MOST_SENDS, Ours, Parts};
+pub(super) use ours::{AGAIN, MOST_SENDS, Ours, Parts};
 pub(super) use reqwest_retry::ReqwestRetry;
 pub(super) use reqwest_rotate::ReqwestRotate;
 pub(super) use scrapy::Scrapy;
@@ -44,6 +44,8 @@ pub(super) enum Next {
     Send(u32),
     /// It waits until then, or until it is called; its worker with it.
     Wait(Time),
+    /// It waits until then, its worker with it, and is asked for anew: by another timer than the one of a wait before.
+    Anew(Time),
     /// It is put aside until then, and its worker takes another.
     Park(Time),
     Done,

@@ -9,7 +9,7 @@ use crate::fleet::{
 };
 use crate::knobs::{Knobs, Lane};
 use crate::lab::sim::job::Job;
-use crate::lab::sim::scenario::Scenario;
+use crate::lab::sim::scenario::{Exits, FIRST, SECOND, Scenario, class};
 use crate::lab::sim::world::World;
 use crate::outcome::Evidence;
 use crate::request::{Classes, LeaseRequest, Origin, Time, Trail};
@@ -21,6 +21,9 @@ use std::time::Duration;
 /// Whoever is told to come back does so until a job was sent so often in vain, unless the scenario says otherwise.
 pub(in crate::lab::sim) const MOST_SENDS: u32 = 8;
 
+/// Who is not told when to come back does so after this time.
+pub(in crate::lab::sim) const AGAIN: Duration = Duration::from_secs(1);
+
 /// Which fleet: its rules, and which of its parts are on.
 #[derive(Clone, Default, Debug)]
 pub(in crate::lab::sim) struct Parts {
@@ -30,11 +33,7 @@ pub(in crate::lab::sim) struct Parts {
 
 pub(in crate::lab::sim) struct Ours {
     fleet: Fleet,
-    /// Which exit of the world a lease's is. A session is the next one of its gateway when it is met first.
-    exits: HashMap<ExitId, u32>,
-    /// Sessions met, by gateway, and exits that there are.
-    met: Vec<u32>,
-    all: u32,
+    exits: Exits,
     stops: u64,
     /// The gateways with another password.
     renewals: Vec<Gateway>,
@@ -49,7 +48,7 @@ pub(in crate::lab::sim) struct Ours {
     /// Of the whole job, for jobs that are put aside and taken up again.
     patience: Option<Duration>,
     lane: Option<(Lane, f64)>,
-    /// Which jobs are price checks, where these are a class.
+    /// One job in so many is a price check, where these are a class.
     prices: Option<u32>,
 }
 
@@ -62,10 +61,9 @@ struct Held {
 
 impl Ours {
     pub(in crate::lab::sim) fn new(scenario: &Scenario, seed: u64, parts: Parts) -> Self {
-        let (pool, exits) = pool(scenario);
         let lane = parts.knobs.lane.map(|lane| (lane, parts.rules.share()));
         let config = FleetConfig {
-            pools: vec![pool],
+            pools: vec![pool(scenario)],
             sites: Arc::default(),
             member: Member { index: 0, of: 1 },
             rules: parts.rules,
@@ -78,11 +76,9 @@ impl Ours {
         let origins = (0..scenario.origins.len()).map(|at| Origin::from(format!("site{at}.test"))).collect();
         Self {
             fleet: Fleet::new(config),
-            exits,
-            met: vec![0; scenario.gateways.len()],
-            all: scenario.exits,
+            exits: Exits::new(scenario),
             stops: 0,
-            renewals: scenario.sessions("second"),
+            renewals: scenario.sessions(SECOND),
             origins,
             jobs: HashMap::new(),
             waiting: HashMap::new(),
@@ -91,16 +87,15 @@ impl Ours {
             sends: scenario.sends.unwrap_or(MOST_SENDS),
             patience: scenario.patience,
             lane,
-            prices: scenario.prices.filter(|_| scenario.weights.is_some()),
+            prices: scenario.classed(),
         }
     }
 
     fn ask(&self, job: &Job) -> LeaseRequest {
         let ask = LeaseRequest::per_request().origin(self.origins[job.origin as usize].clone());
-        let class = |one_in: u32| if job.id % one_in.max(1) == 0 { "prices" } else { "bulk" };
-        let ask = match self.prices {
+        let ask = match class(self.prices, job.id) {
             None => ask,
-            Some(one_in) => ask.class(class(one_in)),
+            Some(class) => ask.class(class),
         };
         match self.patience {
             None => ask,
@@ -125,7 +120,7 @@ impl Ours {
         let Some(held) = self.jobs.get_mut(&job) else { return Next::GiveUp(Why::Fatal) };
         match turn {
             Turn::Granted(grant) => {
-                let exit = exit_of(&mut self.exits, &mut self.met, self.all, &grant);
+                let exit = self.exits.of(&grant.route).unwrap_or(0);
                 held.grant = Some(grant);
                 self.step_out(now, job);
                 Next::Send(exit)
@@ -142,10 +137,10 @@ impl Ours {
             }
             Turn::Refused(refusal) => {
                 self.step_out(now, job);
-                if refusal == Refusal::FleetStopped && self.patience.is_none() {
-                    return self.stand(now, job);
+                match refusal {
+                    Refusal::FleetStopped => self.stand(now, job),
+                    _ => self.late(now, job, retry_at(&refusal)),
                 }
-                self.late(now, job, retry_at(&refusal))
             }
         }
     }
@@ -168,32 +163,44 @@ impl Ours {
     /// What cannot be done in time is asked for again, as a caller would who is told when to come back: its worker takes another
     /// job until then, or there is none but it.
     fn late(&mut self, now: Time, job: u32, retry_at: Option<Time>) -> Next {
-        let Some(held) = self.jobs.remove(&job) else { return Next::GiveUp(Why::Fatal) };
-        let sent = self.sent.entry(job).or_default();
-        *sent += held.ask.trail.sends;
-        if *sent >= self.sends {
-            return Next::GiveUp(Why::Exhausted);
+        let Some(held) = self.give_back(job) else { return Next::GiveUp(Why::Exhausted) };
+        let at = retry_at.unwrap_or(now + AGAIN).max(now + Duration::from_millis(1));
+        match self.patience {
+            None => Next::Park(at),
+            Some(_) if at >= held.deadline => Next::GiveUp(Why::Late),
+            Some(_) => {
+                let deadline = held.deadline;
+                self.ask_anew(job, held, at, deadline)
+            }
         }
-        let at = retry_at.unwrap_or(now + Duration::from_secs(1)).max(now + Duration::from_millis(1));
-        if self.patience.is_none() {
-            return Next::Park(at);
-        }
-        if at >= held.deadline {
-            return Next::GiveUp(Why::Late);
-        }
-        let mut ask = held.ask;
-        ask.trail = Trail { deadline: Some(held.deadline), ..Trail::default() };
-        self.jobs.insert(job, Held { ask, grant: None, ticket: None, deadline: held.deadline });
-        Next::Wait(at)
     }
 
-    /// Nothing may go before somebody has done something about it. Its caller knows that, and looks again every second.
+    /// Nothing may go before somebody has done something about it. Its caller knows that: its worker takes no other job, and it
+    /// asks again every second.
     fn stand(&mut self, now: Time, job: u32) -> Next {
-        if let Some(held) = self.jobs.get_mut(&job) {
-            held.deadline = now + held.ask.deadline;
-            held.ask.trail.deadline = Some(held.deadline);
+        if self.patience.is_some() {
+            return self.late(now, job, None);
         }
-        Next::Wait(now + Duration::from_secs(1))
+        let Some(held) = self.give_back(job) else { return Next::GiveUp(Why::Exhausted) };
+        let at = now + AGAIN;
+        let deadline = at + held.ask.deadline;
+        self.ask_anew(job, held, at, deadline)
+    }
+
+    /// Its request is over, unserved; `None` if it was sent as often as its caller cares for.
+    fn give_back(&mut self, job: u32) -> Option<Held> {
+        let held = self.jobs.remove(&job)?;
+        let sent = self.sent.entry(job).or_default();
+        *sent += held.ask.trail.sends;
+        (*sent < self.sends).then_some(held)
+    }
+
+    /// Another request of the same job, which knows nothing of the one before.
+    fn ask_anew(&mut self, job: u32, held: Held, at: Time, deadline: Time) -> Next {
+        let mut ask = held.ask;
+        ask.trail = Trail { deadline: Some(deadline), ..Trail::default() };
+        self.jobs.insert(job, Held { ask, grant: None, ticket: None, deadline });
+        Next::Anew(at)
     }
 
     /// Runs the line, and notes who was called.
@@ -214,8 +221,7 @@ impl Ours {
             Stop::NoUsableExit | Stop::Deadline | Stop::OriginHeld | Stop::Exhausted => {
                 self.late(now, job, Some(retry_at))
             }
-            Stop::FleetStopped if self.patience.is_none() => self.stand(now, job),
-            Stop::FleetStopped => self.late(now, job, None),
+            Stop::FleetStopped => self.stand(now, job),
             Stop::Parked { retry_in } => self.late(now, job, Some(now + retry_in)),
             Stop::RequestBlocked => {
                 self.jobs.remove(&job);
@@ -229,38 +235,18 @@ impl Ours {
     }
 }
 
-/// The exits as a list, or as sessions of the gateways whose logins they share; and which of the world's each is.
-fn pool(scenario: &Scenario) -> (Pool, HashMap<ExitId, u32>) {
-    if scenario.sessions {
-        let sessions = scenario.sessions("first").into_iter();
-        return (sessions.fold(Pool::new("default", ExitList::default()), Pool::and), HashMap::new());
-    }
-    let list = ExitList::parse(&scenario.list()).expect("the list is our own");
-    let exits = (0..).zip(list.clone()).map(|(at, exit)| (exit.id(), at)).collect();
-    (Pool::new("default", list), exits)
+/// The exits as a list, or as sessions of the gateways whose logins they share.
+fn pool(scenario: &Scenario) -> Pool {
+    let list = if scenario.sessions { ExitList::default() } else { scenario.listed() };
+    scenario.sessions(FIRST).into_iter().fold(Pool::new("default", list), Pool::and)
 }
 
 fn classes(scenario: &Scenario) -> Classes {
     let mut classes = Classes::default();
-    if let Some((prices, bulk)) = scenario.weights {
-        classes.add("prices".into(), prices);
-        classes.add("bulk".into(), bulk);
+    for (name, weight) in scenario.classes() {
+        classes.add(name.into(), weight);
     }
     classes
-}
-
-/// A session is met first when it is leased.
-fn exit_of(exits: &mut HashMap<ExitId, u32>, met: &mut [u32], all: u32, grant: &Grant) -> u32 {
-    if let Some(known) = exits.get(&grant.receipt.exit) {
-        return *known;
-    }
-    let gateways = u32::try_from(met.len()).unwrap_or(1).max(1);
-    let number = Scenario::gateway_of(grant.route.host());
-    let Some(turn) = met.get_mut(number as usize) else { return 0 };
-    let exit = (*turn * gateways + number) % all;
-    *turn += 1;
-    exits.insert(grant.receipt.exit, exit);
-    exit
 }
 
 fn retry_at(refusal: &Refusal) -> Option<Time> {
@@ -327,7 +313,7 @@ impl Contender for Ours {
     fn resting(&self, now: Time) -> Vec<(u32, u32)> {
         let at = |(exit, origin): (ExitId, &Origin)| {
             let origin = self.origins.iter().position(|known| known == origin)?;
-            Some((u32::try_from(origin).ok()?, *self.exits.get(&exit)?))
+            Some((u32::try_from(origin).ok()?, self.exits.known(exit)?))
         };
         self.fleet.resting(now).filter_map(at).collect()
     }

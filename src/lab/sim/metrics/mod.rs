@@ -9,6 +9,7 @@ pub(super) use trouble::CALM;
 pub use verdicts::Verdicts;
 
 use super::job::Job;
+use super::scenario::{Scenario, is_price};
 use super::world::{Answer, Attempt, Truth, World};
 use crate::fleet::Cause;
 use crate::request::Time;
@@ -30,6 +31,8 @@ pub(super) struct Metrics {
     times: Vec<f64>,
     waits: Vec<f64>,
     prices: Vec<f64>,
+    /// One job in so many is a price check, if some are.
+    price: Option<u32>,
     looked: Option<Time>,
     /// Exits that rested when they were looked at, and those that need not.
     rested: (u64, u64),
@@ -53,13 +56,17 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
 }
 
 impl Metrics {
-    pub(super) fn new(run: Run, trigger: Option<(Duration, Duration)>, origins: usize) -> Self {
+    /// `policy`: by its name.
+    pub(super) fn new(scenario: &Scenario, policy: &'static str, seed: u64) -> Self {
+        let by_origin = vec![(0, 0); scenario.origins.len()];
+        let (exits, name) = (scenario.exits, scenario.name);
         Self {
-            run: Run { by_origin: vec![(0, 0); origins], ..run },
-            trouble: trigger.map(Trouble::new),
+            run: Run { scenario: name, policy, seed, exits, by_origin, ..Run::default() },
+            trouble: scenario.trigger.map(Trouble::new),
             times: Vec::new(),
             waits: Vec::new(),
             prices: Vec::new(),
+            price: scenario.prices,
             looked: None,
             rested: (0, 0),
         }
@@ -113,17 +120,14 @@ impl Metrics {
         self.run.done += 1;
         self.run.done_clean += u64::from(!job.poison);
         self.run.by_origin[job.origin as usize].1 += 1;
-        self.times.push(now.since(since).as_secs_f64());
+        let took = now.since(since).as_secs_f64();
+        self.times.push(took);
+        self.prices.extend(is_price(self.price, job.id).then_some(took));
         self.waits.push(waited.as_secs_f64());
         add(&mut self.run.served_at, second(now), 1);
         if let Some(trouble) = &mut self.trouble {
             trouble.done(now);
         }
-    }
-
-    /// A price check was served.
-    pub(super) fn priced(&mut self, now: Time, since: Time) {
-        self.prices.push(now.since(since).as_secs_f64());
     }
 
     pub(super) fn gave_up(&mut self, now: Time, job: &Job, for_the_request: bool) {

@@ -107,8 +107,7 @@ struct Engine<'a> {
 impl<'a> Engine<'a> {
     fn new(scenario: &'a Scenario, policy: &'static str, seed: u64, contender: Box<dyn Contender>) -> Self {
         let luck = Luck::new(seed);
-        let run = Run { scenario: scenario.name, policy, seed, exits: scenario.exits, ..Run::default() };
-        let metrics = Metrics::new(run, scenario.trigger, scenario.origins.len());
+        let metrics = Metrics::new(scenario, policy, seed);
         let world = World::new(scenario, luck);
         let mut engine = Self {
             scenario,
@@ -163,7 +162,11 @@ impl<'a> Engine<'a> {
         let mut end = Time::ZERO;
         let mut asks = Time::ZERO + FORECAST;
         while let Some((now, event)) = self.queue.next() {
-            if now > horizon || self.over == self.jobs.len() {
+            if self.over == self.jobs.len() {
+                break;
+            }
+            if now > horizon {
+                end = horizon;
                 break;
             }
             end = now;
@@ -262,21 +265,28 @@ impl<'a> Engine<'a> {
                     (next, truth) = (self.resume(now, &job), Truth::Unreached);
                     continue;
                 }
-                Next::Wait(until) => {
-                    self.wait(now, id, until, step);
-                    return;
+                Next::Wait(until) => return self.wait(now, id, until, step),
+                Next::Anew(until) => {
+                    self.silence(id);
+                    return self.wait(now, id, until, step);
                 }
                 _ => known.waits = false,
             }
-            known.rings = None;
-            if let Some(alarm) = known.alarm.take() {
-                self.queue.take_back(alarm);
-            }
+            self.silence(id);
             let Next::Send(exit) = next else { return self.leave(now, id, next, truth) };
             match self.send(now, id, exit) {
                 Some(answered) => (next, truth) = answered,
                 None => return,
             }
+        }
+    }
+
+    /// Its alarm goes with what it was set for.
+    fn silence(&mut self, id: u32) {
+        let known = &mut self.jobs[id as usize];
+        known.rings = None;
+        if let Some(alarm) = known.alarm.take() {
+            self.queue.take_back(alarm);
         }
     }
 
@@ -337,9 +347,6 @@ impl<'a> Engine<'a> {
                 self.note(now, id, What::Done);
                 self.over += 1;
                 self.metrics.done(now, began, waited, &job, truth);
-                if truth == Truth::Served && self.scenario.is_price(id) {
-                    self.metrics.priced(now, began);
-                }
             }
         }
         if let Load::Closed { .. } = self.scenario.load {

@@ -6,6 +6,10 @@ use crate::lab::sim::world::{Broken, ExitRules, GatewayRules, Login};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+/// The passwords of the gateways' logins: at first, and once their operator has another.
+pub(in crate::lab::sim) const FIRST: &str = "first";
+pub(in crate::lab::sim) const SECOND: &str = "second";
+
 /// Every fifth exit is so, the others are good.
 const fn fifth(at: u32, rules: ExitRules) -> ExitRules {
     if at % 5 == 0 { rules } else { ExitRules::GOOD }

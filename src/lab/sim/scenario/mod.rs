@@ -1,6 +1,10 @@
 //! What is played: the sites, the exits, the work.
 
 mod behind;
+mod exits;
+
+pub(super) use behind::{FIRST, SECOND};
+pub(super) use exits::Exits;
 
 use super::job::{Job, Load, Spread, Surge};
 use super::luck::{For, Luck};
@@ -8,6 +12,7 @@ use super::world::{
     Ban, Blocks, Bucket, ExitRules, GatewayRules, Hint, Latency, Limit, Rules, SUBNET, Shock, Soft,
     Violations,
 };
+use crate::exit::ExitList;
 use crate::request::Time;
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -274,9 +279,15 @@ impl Scenario {
         self
     }
 
-    /// Whether a job is a price check.
-    pub(super) fn is_price(&self, job: u32) -> bool {
-        self.prices.is_some_and(|one_in| job % one_in.max(1) == 0)
+    /// The classes and their weights, if there are some.
+    pub(super) fn classes(&self) -> impl Iterator<Item = (&'static str, u32)> {
+        let classes = self.weights.map(|(prices, bulk)| [(PRICES, prices), (BULK, bulk)]);
+        classes.into_iter().flatten()
+    }
+
+    /// One job in so many is a price check, where these are a class.
+    pub(super) fn classed(&self) -> Option<u32> {
+        self.prices.filter(|_| self.weights.is_some())
     }
 
     /// Sets how long a job may take in an open load.
@@ -349,8 +360,13 @@ impl Scenario {
         exit + rounds.unwrap_or(0) * gateways
     }
 
+    /// The exits, where they are listed.
+    pub(super) fn listed(&self) -> ExitList {
+        ExitList::parse(&self.list()).expect("the list is our own")
+    }
+
     /// The exits as a list, neighbours in one /24. In S2 and behind gateways they are told apart by their login alone.
-    pub(super) fn list(&self) -> String {
+    fn list(&self) -> String {
         let mut list = String::new();
         for at in 0..self.exits {
             let (subnet, host) = (at / SUBNET, at % SUBNET + 1);
@@ -368,6 +384,19 @@ impl Scenario {
         }
         list
     }
+}
+
+const PRICES: &str = "prices";
+const BULK: &str = "bulk";
+
+/// Whether a job is a price check, if one in so many is.
+pub(super) fn is_price(one_in: Option<u32>, job: u32) -> bool {
+    one_in.is_some_and(|one_in| job % one_in.max(1) == 0)
+}
+
+/// The class of a job, where one in so many is a price check.
+pub(super) fn class(classed: Option<u32>, job: u32) -> Option<&'static str> {
+    classed.map(|_| if is_price(classed, job) { PRICES } else { BULK })
 }
 
 /// Workers start one after the other.

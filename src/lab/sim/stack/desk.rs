@@ -59,8 +59,7 @@ impl Desk {
     #[expect(clippy::disallowed_methods, reason = "where the world's clock starts")]
     pub(super) fn new(scenario: &Scenario, policy: &'static str, seed: u64) -> Self {
         let luck = Luck::new(seed);
-        let run = Run { scenario: scenario.name, policy, seed, exits: scenario.exits, ..Run::default() };
-        let metrics = Metrics::new(run, scenario.trigger, scenario.origins.len());
+        let metrics = Metrics::new(scenario, policy, seed);
         let known = |(job, _)| {
             let (truth, waited) = (Truth::Unreached, Duration::ZERO);
             Known { job, began: None, idle: None, waited, sent: 0, waits: false, under_way: false, truth }
@@ -94,16 +93,17 @@ impl Desk {
         Time::ZERO + Instant::from_std(at).saturating_duration_since(self.0.start)
     }
 
-    /// Waits until all jobs are over, or the horizon is reached.
+    /// Waits until all jobs are over, or the horizon is passed: what happens in its millisecond counts.
     pub(super) async fn is_over(&self, horizon: Duration) {
-        let _ = timeout_at(self.0.start + horizon, self.0.over.notified()).await;
+        let passed = self.0.start + horizon + Duration::from_millis(1);
+        let _ = timeout_at(passed, self.0.over.notified()).await;
     }
 
-    pub(super) fn end(&self) -> (Run, Vec<Entry>) {
+    pub(super) fn end(&self, horizon: Duration) -> (Run, Vec<Entry>) {
         let mut books = self.0.books.lock();
         let Some(metrics) = books.metrics.take() else { return Default::default() };
         // What rests and what the lane admits is not told through the layers.
-        let mut run = metrics.end(self.now(), &books.world, |_| None);
+        let mut run = metrics.end(self.now().min(Time::ZERO + horizon), &books.world, |_| None);
         (run.decisions, run.log) = (books.journal.entries(), books.journal.digest());
         (run, books.journal.kept.take().unwrap_or_default())
     }
@@ -210,6 +210,11 @@ impl Desk {
             let known = &mut books.jobs[job.id as usize];
             (known.under_way, known.idle) = (false, Some(now));
         });
+    }
+
+    /// The fleet has stopped a login.
+    pub(super) fn login_is_stopped(&self) {
+        self.0.books.lock().count(|metrics| metrics.run.stops += 1);
     }
 
     /// Its request has something to wait for.

@@ -16,6 +16,7 @@ use crate::scheduler::Scheduler;
 use desk::Desk;
 use service::SimWorld;
 use std::sync::Arc;
+use tokio::task::unconstrained;
 use worker::{Ask, Breaks};
 
 /// Whose layers do the work in [`run_stack`].
@@ -45,8 +46,7 @@ impl Client {
 
 /// Plays a scenario with real layers around the simulated world: as [`run`](super::run) does, to the same decisions where the
 /// rules are the same. To be run on a current-thread runtime whose clock is paused; else it takes the scenario's own time, and
-/// no two runs are alike. Exits have a login each here, which is not refused: [`LOGINS`](Scenario::LOGINS) are for the engine
-/// alone, and of [`GATEWAYS`](Scenario::GATEWAYS) Key, Key2, Quota and Stray.
+/// no two runs are alike. All worlds can be played so.
 ///
 /// ```
 /// use tower_egress::lab::sim::{Client, Policy, Scenario, run, run_stack};
@@ -79,7 +79,7 @@ async fn play(scenario: &Scenario, client: Client, seed: u64, breaks: Breaks) ->
     let mut world = SimWorld::new(desk.clone(), scenario);
     let (ask, scheduler): (Ask, _) = match client {
         Client::Egress => {
-            let scheduler = egress::scheduler(scenario, seed);
+            let scheduler = egress::scheduler(scenario, &desk, seed);
             (egress::ask(&scheduler, world, scenario), Some(scheduler))
         }
         Client::Tower | Client::TowerJitter => {
@@ -98,10 +98,19 @@ async fn play(scenario: &Scenario, client: Client, seed: u64, breaks: Breaks) ->
     for worker in 0..scenario.workers() {
         begin.push((worker::alarm(&desk, worker_starts(worker)).await, None));
     }
+    if let Some(scheduler) = &scheduler {
+        for (at, gateway) in egress::renewals(scenario) {
+            let (alarm, scheduler) = (worker::alarm(&desk, at).await, scheduler.clone());
+            tokio::spawn(unconstrained(async move {
+                alarm.await;
+                let _ = scheduler.operator().set_gateway(&gateway);
+            }));
+        }
+    }
     for (alarm, job) in begin {
         tokio::spawn(worker::begin(Arc::clone(&task), alarm, job));
     }
     desk.is_over(scenario.horizon).await;
-    let (run, entries) = desk.end();
+    let (run, entries) = desk.end(scenario.horizon);
     Played { run, entries, scheduler }
 }

@@ -2,15 +2,15 @@
 
 use super::desk::Desk;
 use crate::draw::below;
-use crate::exit::{ExitId, ExitList, Route};
+use crate::exit::Route;
+use crate::lab::lock::Lock;
 use crate::lab::sim::luck::{For, Luck};
-use crate::lab::sim::scenario::Scenario;
+use crate::lab::sim::scenario::{Exits, Scenario};
 use crate::lab::sim::world::{Answer, Attempt, Leg};
-use crate::outcome::{Evidence, Failure, Outcome, Phase, RetryAfter, Seen};
+use crate::outcome::{AuthReason, Connection, Evidence, Failure, Outcome, Phase, RetryAfter, Seen};
 use bytes::Bytes;
-use http::header::RETRY_AFTER;
-use http::{Request, Response, StatusCode};
-use std::collections::HashMap;
+use http::header::{PROXY_AUTHENTICATE, RETRY_AFTER};
+use http::{HeaderValue, Request, Response, StatusCode};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(super) struct Told(pub(super) Evidence);
 #[derive(Clone)]
 pub(super) struct SimWorld {
     desk: Desk,
-    exits: Arc<HashMap<ExitId, u32>>,
+    exits: Arc<Lock<Exits>>,
     count: u32,
     /// By whose luck it takes a random exit where a request names none.
     pub(super) pick: Option<Luck>,
@@ -37,22 +37,23 @@ pub(super) struct SimWorld {
 
 impl SimWorld {
     pub(super) fn new(desk: Desk, scenario: &Scenario) -> Self {
-        let list = ExitList::parse(&scenario.list()).unwrap_or_default();
-        let exits = (0..).zip(list).map(|(at, exit)| (exit.id(), at)).collect();
-        Self { desk, exits: Arc::new(exits), count: scenario.exits, pick: None }
+        let exits = Arc::new(Lock::new(Exits::new(scenario)));
+        Self { desk, exits, count: scenario.exits, pick: None }
     }
 
     pub(super) const fn desk(&self) -> &Desk {
         &self.desk
     }
 
+    /// A route with a password that its operator has replaced leads nowhere.
     fn exit<B>(&self, job: u32, request: &Request<B>) -> Option<u32> {
-        let named = request.extensions().get::<Route>().and_then(|route| self.exits.get(&route.exit()));
         let random = |luck: Luck| {
             let draw = luck.draw(For::Policy, &[job.into(), self.desk.sends(job).into()]);
             below(draw, self.count as usize) as u32
         };
-        named.copied().or_else(|| self.pick.map(random))
+        let Some(route) = request.extensions().get::<Route>() else { return self.pick.map(random) };
+        let mut exits = self.exits.lock();
+        exits.is_current(self.desk.now(), route).then(|| exits.of(route)).flatten()
     }
 }
 
@@ -124,16 +125,33 @@ fn said(answer: &Answer) -> Result<Response<String>, Failure> {
             return Err(Failure::new(phase, evidence.seen).login_accepted(evidence.login_accepted));
         }
         Outcome::GatewayOverloaded { .. } => {
-            let mut answer = Response::new(Bytes::new());
-            *answer.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
-            return Err(Failure::new(Phase::Tunnel, evidence.seen).refused(answer));
+            return Err(no_tunnel(StatusCode::SERVICE_UNAVAILABLE, evidence.seen));
+        }
+        Outcome::AuthError { reason: AuthReason::Quota } => {
+            return Err(no_tunnel(StatusCode::PAYMENT_REQUIRED, evidence.seen));
+        }
+        Outcome::AuthError { .. } => {
+            return Err(no_tunnel(StatusCode::PROXY_AUTHENTICATION_REQUIRED, evidence.seen));
         }
         _ => return Err(Failure::new(Phase::Head, Seen::Unknown)),
     };
     let mut response = Response::new(String::new());
     *response.status_mut() = status;
     response.extensions_mut().insert(Told(evidence));
+    // Each attempt opens a tunnel of its own, which proves the login.
+    response.extensions_mut().insert(Connection::new());
     let wait = wait.map(RetryAfter::wait);
     response.headers_mut().extend(wait.map(|wait| (RETRY_AFTER, wait.as_secs().into())));
     Ok(response)
+}
+
+/// The gateway's reply to a CONNECT.
+fn no_tunnel(status: StatusCode, seen: Seen) -> Failure {
+    let mut answer = Response::new(Bytes::new());
+    *answer.status_mut() = status;
+    if status == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
+        let asks = HeaderValue::from_static("Basic realm=\"gateway\"");
+        answer.headers_mut().insert(PROXY_AUTHENTICATE, asks);
+    }
+    Failure::new(Phase::Tunnel, seen).refused(answer)
 }

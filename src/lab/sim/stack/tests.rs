@@ -5,8 +5,11 @@ use crate::lab::sim::Verdicts;
 use crate::lab::sim::journal::What;
 use crate::lab::sim::policy::Policy;
 use crate::lab::sim::run::run_kept;
-use crate::request::LeaseRequest;
+use crate::lab::sim::scenario::{Exits, FIRST, SECOND};
+use crate::lab::sim::world::{ExitRules, Login};
+use crate::request::{LeaseRequest, Time};
 use std::collections::{HashMap, HashSet};
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 async fn same(world: &Scenario, seed: u64) {
@@ -85,6 +88,88 @@ fn the_layers_decide_as_the_engine_in_open_loads() {
     let run = run_kept(&world, Policy::Ours, 1).0;
     assert!(run.failed > 20 && run.done > 300, "{} failed, {} done", run.failed, run.done);
     same_for_all(&world);
+}
+
+/// The worlds in which gateways refuse logins, and how many stop in a small one.
+const REFUSED: [(&str, u64); 7] =
+    [("Login", 1), ("Stray5", 0), ("Stray10", 0), ("Key", 1), ("Key2", 1), ("Quota", 1), ("Stray", 0)];
+
+/// A small one in which all happens sooner.
+fn refused(name: &str) -> Scenario {
+    let secs = Duration::from_secs;
+    let mut world = Scenario::find(name).unwrap().pool(20, 32);
+    for gateway in &mut world.gateways {
+        gateway.login = match gateway.login {
+            Login::Dies(_, Duration::MAX) => Login::Dies(secs(10), Duration::MAX),
+            Login::Dies(..) => Login::Dies(secs(10), secs(40)),
+            Login::Quota(..) => Login::Quota(300, secs(30)),
+            Login::Lasts => Login::Lasts,
+        };
+        // One in 10,000 is none of so few.
+        gateway.strays = if gateway.strays > 0.0 { gateway.strays.max(0.01) } else { 0.0 };
+    }
+    world.horizon = if name == "Login" { secs(40) } else { world.horizon };
+    // As many as the second gateway of Key2 serves until the first has another password, and some.
+    world.jobs(if name == "Key2" { 2_000 } else { 1_000 })
+}
+
+#[test]
+fn the_layers_decide_as_the_engine_where_logins_are_refused() {
+    for (name, stops) in REFUSED {
+        let world = refused(name);
+        same_for_all(&world);
+        let run = run_kept(&world, Policy::Ours, 1).0;
+        assert_eq!(
+            (run.stops, run.logins_refused > 0, run.strays > 0),
+            (stops, stops > 0, stops == 0),
+            "{name}"
+        );
+        let stands = run.jobs < world.jobs.into() || run.done + run.failed < run.jobs;
+        assert_eq!(stands, name == "Login", "{name}: who waits for somebody's act takes no other job");
+    }
+}
+
+#[test]
+fn the_layers_decide_as_the_engine_where_many_workers_meet_a_refused_login() {
+    for (name, jobs) in [("Stray10", 5_000), ("Key", 4_000)] {
+        let world = refused(name).pool(200, 256).jobs(jobs);
+
+        paused(same(&world, 1));
+    }
+}
+
+#[test]
+fn a_route_with_a_password_that_was_replaced_leads_nowhere() {
+    let world = refused("Key");
+    let gateway = |password| world.sessions(password).remove(0).sessions(NonZeroU32::MIN);
+    let lease = |password| {
+        let scheduler = Scheduler::builder().gateway(gateway(password)).build().unwrap();
+        scheduler.lease(&LeaseRequest::per_request().origin("site0.test")).unwrap().route().clone()
+    };
+    let at = |seconds| Time::ZERO + Duration::from_secs(seconds);
+    let (exits, first, second) = (Exits::new(&world), lease(FIRST), lease(SECOND));
+    assert!(exits.is_current(at(39), &first) && !exits.is_current(at(39), &second));
+    assert!(!exits.is_current(at(40), &first) && exits.is_current(at(40), &second));
+}
+
+#[test]
+fn the_layers_decide_as_the_engine_where_addresses_change_and_in_classes() {
+    let mut world = Scenario::find("Rot").unwrap().pool(20, 32).jobs(900);
+    world.exit = |_| ExitRules { rotates: Some(Duration::from_secs(20)), ..ExitRules::GOOD };
+    same_for_all(&world);
+    for name in Scenario::PRICES {
+        let world = Scenario::find(name).unwrap().pool(20, 32).jobs(700);
+        same_for_all(&world);
+        assert!(run_kept(&world, Policy::Ours, 1).0.price_p50 > 0.0, "{name}");
+    }
+}
+
+#[test]
+fn the_layers_decide_as_the_engine_in_every_world_with_an_overload_that_ends() {
+    for name in Scenario::NAMES {
+        let world = Scenario::named(name).unwrap().pool(5, 8).surge().lasting(Duration::from_secs(120));
+        paused(same(&world, 1));
+    }
 }
 
 #[test]

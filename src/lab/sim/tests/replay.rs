@@ -28,7 +28,7 @@ fn what_was_heard_leads_to_the_same_decisions_without_a_world() {
             let (at, job) = (input.at, input.job.id);
             // A wait is noted when it begins, and one of nothing is none.
             let is_new = match next {
-                Next::Wait(until) => until > at && waits.insert(job),
+                Next::Wait(until) | Next::Anew(until) => until > at && waits.insert(job),
                 _ => {
                     waits.remove(&job);
                     true
