@@ -27,6 +27,14 @@ pub(super) enum Kind {
     Gateway,
 }
 
+/// A login was refused.
+struct Refused {
+    by: Receipt,
+    at: Time,
+    /// Perhaps by the site: then its exit has no part in it.
+    hearsay: bool,
+}
+
 pub(super) struct Parent {
     pub(super) kind: Kind,
     pub(super) gate: Gate,
@@ -35,7 +43,7 @@ pub(super) struct Parent {
     /// When its login was accepted last.
     accepted: Option<Time>,
     /// Who was refused, and when. If a login that is sent later is accepted, that was their exits' fault.
-    refused: Vec<(Receipt, Time)>,
+    refused: Vec<Refused>,
     /// Of a login: its leases so far, and those that were refused one after the other.
     entered: u64,
     row: Row,
@@ -185,7 +193,7 @@ impl Pool {
                 self.overloaded(now, by, evidence, GatewayScope::Gateway)
             }
             Outcome::GatewayOverloaded { scope, .. } => self.overloaded(now, by, evidence, scope),
-            Outcome::AuthError { reason } => self.refused_login(now, by, reason, cost),
+            Outcome::AuthError { reason } => self.refused_login(now, by, (reason, evidence.hearsay), cost),
             Outcome::ProxyError { phase: Phase::ExitDns | Phase::ExitTcp } if !evidence.blameless => {
                 self.unreachable(now, by, cost)
             }
