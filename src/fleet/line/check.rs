@@ -35,6 +35,10 @@ impl Line {
             shares.check(self.waiters.iter().filter_map(|waiter| Some((waiter.share?, waiter.rank))));
         }
         assert_eq!(self.heads.len(), self.queues.len());
+        for (until, ticket) in &self.asked {
+            let waiter = self.get(*ticket).expect("who is asked is there");
+            assert!(waiter.is_queued() && waiter.asked == Some(*until));
+        }
         for (until, ticket) in &self.called {
             assert_eq!(self.get(*ticket).map(|waiter| waiter.turn), Some(Turn::Called { until: *until }));
         }

@@ -1,5 +1,6 @@
 //! The fleet by its verbs, in virtual time.
 
+mod absent;
 mod alarm;
 mod amendments;
 mod article;
