@@ -1,6 +1,7 @@
 //! What exits share, and so lose together: the login of a gateway's exits, and the address of those behind one host and port.
 //! Each is a parent with a gate of its own; an exit may go only where all its parents admit.
 
+mod facts;
 mod gateway;
 mod login;
 mod places;
@@ -8,6 +9,9 @@ mod row;
 mod series;
 mod strays;
 mod throttle;
+
+pub(crate) use facts::GatewayFacts;
+pub use facts::LoginState;
 
 use super::Pool;
 use super::exits::ExitRecord;
