@@ -36,6 +36,12 @@ impl Line {
     pub(in crate::fleet) fn comes(&mut self, ticket: Ticket) {
         self.latest = Some(ticket);
         self.excuse(ticket);
+        if let Some(group) =
+            self.get(ticket).filter(|waiter| waiter.turn == Turn::Missed).map(|waiter| waiter.group)
+        {
+            self.requeue(ticket, |_| group);
+            self.look_again(ticket);
+        }
         if self.asked.is_empty() {
             self.missed = 0;
         }
@@ -76,7 +82,7 @@ impl Line {
         while let Some((_, ticket)) = self.asked.first().copied().filter(|(until, _)| *until <= now) {
             self.unqueue(ticket);
             if let Some(waiter) = self.waiters.get_mut(ticket.0) {
-                waiter.turn = Turn::PassedOver;
+                waiter.turn = Turn::Missed;
                 missed.push(waiter.group);
             }
         }

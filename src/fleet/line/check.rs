@@ -42,7 +42,7 @@ impl Line {
         for (until, ticket) in &self.called {
             assert_eq!(self.get(*ticket).map(|waiter| waiter.turn), Some(Turn::Called { until: *until }));
         }
-        let out = |turn: Turn| matches!(turn, Turn::PassedOver);
+        let out = |turn: Turn| matches!(turn, Turn::PassedOver | Turn::Missed);
         let passed = self.waiters.iter().filter(|waiter| out(waiter.turn)).count();
         assert_eq!(self.waiters.len(), self.count);
         assert_eq!(self.count, queued + self.called.len() + passed);

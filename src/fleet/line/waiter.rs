@@ -34,8 +34,10 @@ pub(in crate::fleet) enum Turn {
     Called {
         until: Time,
     },
-    /// It was called, or asked to come, and did not. It keeps its place, but is not called again before it comes by itself.
+    /// It was called and did not come. It keeps its place, but is not called again before it comes by itself.
     PassedOver,
+    /// It was asked to come and did not. When it does it has its old place.
+    Missed,
 }
 
 pub(in crate::fleet) struct Waiter {
