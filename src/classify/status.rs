@@ -62,7 +62,7 @@ pub(super) fn head(
     if let Some(word) = gateway::own_word(&carried.reply(status, headers)) {
         let evidence = word.evidence(gateway::wait(hint));
         let accepted = accepted && evidence.login_accepted;
-        return Told { evidence: evidence.login_accepted(accepted), reach: Reach::No };
+        return Told { evidence: evidence.login_accepted(accepted).hearsay(!tunnelled), reach: Reach::No };
     }
     // In the absolute form a gateway's status may be the proxy's own word for a request that did arrive, or did not.
     let by_proxy = !tunnelled && matches!(status.as_u16(), 502..=504);

@@ -36,7 +36,7 @@ impl Fleet {
             let Some((ticket, group)) = self.line.next_head(now) else { break };
             self.look_at(now, ticket, group);
         }
-        self.line.drive(self.pool.next_timer());
+        self.line.drive(now, self.pool.next_timer());
     }
 
     /// Calls the head of a group, if it may go or would be refused for another reason.

@@ -56,6 +56,12 @@ pub enum LimitedBy {
         #[cfg_attr(feature = "serde", serde(serialize_with = "super::snapshot::seconds"))]
         left: Duration,
     },
+    /// Every exit rests, each for more than a minute: what is sooner back counts as serving.
+    Resting {
+        /// Until the first is back. Seconds, where it is serialised.
+        #[cfg_attr(feature = "serde", serde(serialize_with = "super::snapshot::seconds"))]
+        left: Duration,
+    },
     /// Every login is stopped, or every exit kept out by a person.
     Stopped,
     /// The fleet is drained.
@@ -70,10 +76,12 @@ impl Fleet {
         let capacity = self.pool.capacity(now, origin);
         let (per_second, limited_by) = if self.closed {
             (Some(0.0), LimitedBy::Drained)
-        } else if self.pool.is_shut() {
+        } else if capacity.exits == 0 && capacity.back.is_none() && self.pool.is_shut() {
             (Some(0.0), LimitedBy::Stopped)
         } else if let Some(left) = capacity.held {
             (Some(0.0), LimitedBy::Held { left })
+        } else if let Some(left) = capacity.back {
+            (Some(0.0), LimitedBy::Resting { left })
         } else {
             limit(&capacity)
         };
@@ -136,8 +144,15 @@ impl fmt::Display for Forecast {
                     "none at {origin}: it fails everybody, and is left alone for {seconds:.1} s"
                 );
             }
+            (_, LimitedBy::Resting { left }) => {
+                let seconds = left.as_secs_f64();
+                return write!(
+                    f,
+                    "none at {origin}: every exit rests, and the first is back in {seconds:.0} s"
+                );
+            }
             (_, LimitedBy::Exits { exits: 0 }) => {
-                return write!(f, "none at {origin}: no exit may serve it now");
+                return write!(f, "none at {origin}: no exit may serve it");
             }
             (None, LimitedBy::Concurrency { limit }) => {
                 return write!(f, "unknown at {origin}: at most {limit} at once, and none is out");

@@ -2,6 +2,7 @@
 
 mod calling;
 mod forecast;
+mod gateways;
 mod governor;
 mod lane;
 mod line;
@@ -16,6 +17,7 @@ mod tests;
 mod waiting;
 
 pub use forecast::{Forecast, LimitedBy};
+pub use gateways::{ClassSnapshot, GatewaySnapshot};
 pub(crate) use lane::Booking;
 pub(crate) use line::Ticket;
 pub use receipt::Release;
@@ -27,8 +29,8 @@ pub use snapshot::{
 pub(crate) use waiting::{Reached, State, Turn};
 
 pub use crate::pool::{
-    BlockedSpread, Bounds, Cause, Diagnosis, Event, ExitBlocks, Reason, Receipt, SpreadVerdict, Subnet,
-    SubnetBlocks,
+    BlockedSpread, Bounds, Cause, Diagnosis, Event, ExitBlocks, LoginState, Reason, Receipt, SpreadVerdict,
+    Subnet, SubnetBlocks,
 };
 pub(crate) use crate::pool::{Events, Installed, MOST_POOLS, Member, Taken};
 
@@ -390,6 +392,7 @@ impl Fleet {
         for origin in &mut snapshot.origins {
             origin.lately = self.pool.known(&origin.origin).and_then(|at| self.governors.lately(at));
         }
+        snapshot.classes = self.classes();
         snapshot.parked = self.lanes.parked;
         snapshot.refusals = self.refusals;
         snapshot

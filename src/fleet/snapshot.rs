@@ -1,5 +1,6 @@
 //! The state of the fleet as data.
 
+use super::gateways::{self, ClassSnapshot, GatewaySnapshot};
 use crate::error::UnusableCounts;
 use crate::exit::ExitId;
 use crate::outcome::{Multiplier, OutcomeCounts, WireBytes};
@@ -46,6 +47,11 @@ pub struct Snapshot {
     pub refusals: RefusalCounts,
     /// The named pools, by name.
     pub pools: Vec<PoolSnapshot>,
+    /// Gateways, and addresses that several exits of a list stand behind: those in trouble first, then those with most leases
+    /// out. At most 32.
+    pub gateways: Vec<GatewaySnapshot>,
+    /// The classes of requests, if any were declared.
+    pub classes: Vec<ClassSnapshot>,
     /// Each origin, most attempts first.
     pub origins: Vec<OriginSnapshot>,
     /// The origins that had to be forgotten for others (65,536 are known at once): what they had counted.
@@ -130,6 +136,7 @@ impl Snapshot {
             outcomes: census.outcomes,
             multiplier: census.outcomes.multiplier(),
             pools,
+            gateways: gateways::gateways(pool, now),
             origins,
             forgotten: OriginTotals {
                 origins: census.gone.origins,
@@ -303,7 +310,7 @@ pub struct PairSnapshot {
 
 #[cfg(feature = "serde")]
 #[allow(clippy::ref_option, reason = "as serde calls it")]
-fn maybe_seconds<S: serde::Serializer>(
+pub(super) fn maybe_seconds<S: serde::Serializer>(
     duration: &Option<Duration>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {

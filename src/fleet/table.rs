@@ -1,7 +1,9 @@
 //! A snapshot as a table for people.
 
 use super::snapshot::COLD;
-use super::{OriginSnapshot, OriginTotals, PoolSnapshot, Snapshot};
+use super::{
+    ClassSnapshot, GatewaySnapshot, LoginState, OriginSnapshot, OriginTotals, PoolSnapshot, Snapshot,
+};
 use crate::exit::ExitId;
 use crate::outcome::{Multiplier, OutcomeCounts, WireBytes};
 use std::fmt;
@@ -51,6 +53,17 @@ impl fmt::Display for Snapshot {
                     None => row(f, "pool", format_args!("{name}: {exits} exits, {leases} leases, {size}"))?,
                 }
             }
+        }
+        for gateway in &self.gateways {
+            row(f, "gateway", GatewayRow(gateway))?;
+        }
+        for ClassSnapshot { class, weight, share, waiting } in &self.classes {
+            let share = 100.0 * share;
+            row(
+                f,
+                "class",
+                format_args!("{class}: weight {weight}, {share:.0} % of turns, {waiting} waiting"),
+            )?;
         }
         for exit in self.busiest.iter().take(BUSIEST) {
             let (size, share) = (Size(exit.wire.total()), 100.0 * exit.share);
@@ -138,6 +151,35 @@ impl fmt::Display for Named {
         let Self(exit, line) = self;
         write!(f, "{exit}")?;
         line.map_or(Ok(()), |line| write!(f, " (line {line})"))
+    }
+}
+
+struct GatewayRow<'a>(&'a GatewaySnapshot);
+
+impl fmt::Display for GatewayRow<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(GatewaySnapshot { gateway, exits, in_flight, limit, refused, attempts, .. }) = self;
+        write!(f, "{gateway}: {exits} exits, {in_flight} leases out")?;
+        if let Some(limit) = limit {
+            write!(f, "; at most {limit} at once")?;
+        }
+        if *refused > 0 {
+            write!(f, "; too busy for {refused} of {attempts} lately")?;
+        }
+        match self.0.left_alone {
+            Some(left) if left.is_zero() => f.write_str("; left alone until one has tried it")?,
+            Some(left) => write!(f, "; left alone for {:.1} s", left.as_secs_f64())?,
+            None => {}
+        }
+        match (self.0.login, self.0.login_rests) {
+            (LoginState::Works, _) => Ok(()),
+            (LoginState::Suspect, _) => f.write_str("; its login is in doubt, and one tries it"),
+            (LoginState::Held, _) => f.write_str("; its login is overloaded, and left alone"),
+            (LoginState::Stopped, None) => f.write_str("; its login is stopped until it is resumed"),
+            (LoginState::Stopped, Some(left)) => {
+                write!(f, "; its login is stopped, and tried in {:.1} s", left.as_secs_f64())
+            }
+        }
     }
 }
 

@@ -224,6 +224,7 @@ impl Fleet {
     /// When a waiter looks again by itself. `None` if it is its turn, or its patience is over: then it should
     /// [`claim`](Self::claim).
     pub(crate) fn wait(&mut self, now: Time, ticket: Ticket) -> Option<Time> {
+        self.line.comes(ticket);
         self.pool.tick(now);
         self.regroup(now, ticket);
         self.serve(now);
@@ -297,6 +298,7 @@ impl Fleet {
         };
         let ticket = match ticket {
             Some(ticket) => {
+                self.line.comes(ticket);
                 // Who stands there already stays: to line up again would wake it as a new driver, and so on for ever.
                 if !self.line.get(ticket).is_some_and(Waiter::is_queued) {
                     self.line.requeue(ticket, |_| group);

@@ -32,6 +32,9 @@ pub struct Evidence {
     /// Nobody is charged: what broke was the caller's own (its body, its patience, its machine), or an idle connection that
     /// was closed just when it was used again.
     pub blameless: bool,
+    /// Over plain `http://` the site may have said in its proxy's name what was said of the login. It is doubted for that, and rests a
+    /// minute at most; the word of a refused CONNECT or of a SOCKS proxy alone stops it until somebody resumes it.
+    pub hearsay: bool,
 }
 
 impl Evidence {
@@ -48,7 +51,15 @@ impl Evidence {
             Outcome::GatewayOverloaded { retry_after, .. } => (Seen::Unknown, retry_after),
             _ => (Seen::Unknown, None),
         };
-        Self { outcome, seen, login_accepted: false, retry_after, for_all: false, blameless: false }
+        Self {
+            outcome,
+            seen,
+            login_accepted: false,
+            retry_after,
+            for_all: false,
+            blameless: false,
+            hearsay: false,
+        }
     }
 
     /// Whether the exit did its part: the origin answered, and nothing broke.
@@ -75,6 +86,13 @@ impl Evidence {
     #[must_use]
     pub const fn blameless(mut self, blameless: bool) -> Self {
         self.blameless = blameless;
+        self
+    }
+
+    /// Sets whether the site may have said it in its proxy's name.
+    #[must_use]
+    pub const fn hearsay(mut self, hearsay: bool) -> Self {
+        self.hearsay = hearsay;
         self
     }
 

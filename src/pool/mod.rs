@@ -57,6 +57,8 @@ pub(crate) use install::Installed;
 pub(crate) use ix::{BindingIx, ExitIx, OriginIx};
 pub(crate) use moved::Moved;
 pub(crate) use named::{MOST as MOST_POOLS, NamedIx};
+pub(crate) use parents::GatewayFacts;
+pub use parents::LoginState;
 pub(crate) use promise::Promise;
 pub use reason::Reason;
 pub use receipt::Receipt;

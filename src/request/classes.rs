@@ -70,7 +70,6 @@ impl Classes {
         self.names().position(|known| known == name)
     }
 
-    #[cfg(feature = "config")]
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&Key, u32)> {
         self.0.iter().map(|(name, weight)| (name, *weight))
     }

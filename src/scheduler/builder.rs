@@ -164,6 +164,10 @@ impl Builder {
         }
         self.bounds.check()?;
         self.classes.check()?;
+        let knobs = Knobs::default().for_one_of(of);
+        knobs
+            .check()
+            .map_err(|rule| ConfigError::new("knobs", format!("are wrong: {rule}"), "mend src/knobs"))?;
         let (seed, bounds, observers) = (self.seed, self.bounds, self.observers.clone());
         let classes = self.classes.clone();
         let Stock { pools, sites, rules } = self.stock()?;
@@ -175,7 +179,7 @@ impl Builder {
             seed: seed.unwrap_or_else(random_seed),
             epoch: 0,
             bounds,
-            knobs: Knobs::default().for_one_of(of),
+            knobs,
             classes,
         };
         Ok(Scheduler::start(config, observers))

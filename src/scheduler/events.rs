@@ -116,7 +116,8 @@ fn trace(event: &Event) {
             target: "tower_egress",
             %exit,
             reason = reason.name(),
-            "a login is refused and stopped; nothing goes out on it until it is mended and resumed"
+            "a login is refused and stopped; nothing goes out on it until it is mended and resumed, \
+             or for a minute at most where a site may have forged it"
         ),
         Event::CredentialResumed { exit } => {
             tracing::info!(target: "tower_egress", %exit, "a login works again");

@@ -67,7 +67,7 @@ pub(crate) use handle::Hold;
 pub(crate) use place::Place;
 
 pub use crate::fleet::{
-    BlockedSpread, Bounds, Cause, Diagnosis, Event, ExitBlocks, ExitCounts, ExitTraffic, Forecast, LimitedBy,
-    OriginSnapshot, OriginTotals, PairSnapshot, PoolSnapshot, Reason, Receipt, RefusalCounts, Release,
-    Snapshot, SpreadVerdict, Subnet, SubnetBlocks,
+    BlockedSpread, Bounds, Cause, ClassSnapshot, Diagnosis, Event, ExitBlocks, ExitCounts, ExitTraffic,
+    Forecast, GatewaySnapshot, LimitedBy, LoginState, OriginSnapshot, OriginTotals, PairSnapshot,
+    PoolSnapshot, Reason, Receipt, RefusalCounts, Release, Snapshot, SpreadVerdict, Subnet, SubnetBlocks,
 };

@@ -192,9 +192,8 @@ async fn te_145_a_refused_login_is_tried_once_more_and_then_no_more() {
     let (scheduler, client) = client(&lab);
     lab.exit(0).behave(own.login(Credential::new("user", "renewed").unwrap())).unwrap();
     let rejected = Outcome::AuthError { reason: AuthReason::Rejected };
-    let plain = client.send(request(Method::GET, &lab.url("/p"), "", attempts(4))).await.unwrap();
-    let (status, served) = read(plain).await;
-    assert_eq!((status, served.outcome(), served.attempts()), (407, rejected, 2));
+    let error = client.send(request(Method::GET, &lab.tls_url("/p"), "", attempts(4))).await.unwrap_err();
+    assert_eq!((error.outcome(), error.attempts().len()), (Some(rejected), 2), "{error}");
     let error = client.send(request(Method::GET, &lab.tls_url("/p"), "", attempts(4))).await.unwrap_err();
     assert!(matches!(error.refusal(), Some(tower_egress::LeaseError::FleetStopped)), "{error}");
     assert_eq!((lab.exit(0).traffic().refused_logins, lab.origin().connections()), (2, 0));

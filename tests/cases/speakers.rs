@@ -187,10 +187,10 @@ async fn te_070_a_login_that_is_refused_is_offered_no_more_and_the_call_goes_on_
             assert_eq!((status, exit_of(lab.exit(1).source())), (200, place(&lab.exits(), served.exit())));
             assert!(asked() - before <= 1, "once a call");
         }
-        // Refused, refused again when that is confirmed, and not asked any more.
-        assert_eq!((asked(), scheduler.snapshot().exits.stopped), (2, 1), "{https}");
-        assert_eq!(lab.origin().requests(), 20);
-        assert_eq!(scheduler.snapshot().exits.stopped, u32::from(asked() == 2));
+        // Refused, refused again when that is confirmed, and not asked any more: for a second, where the site may have said so.
+        let most = if https { 2 } else { 4 };
+        assert!((2..=most).contains(&asked()), "{https}: {}", asked());
+        assert_eq!((lab.origin().requests(), scheduler.snapshot().exits.stopped), (20, 1));
     }
 
     // A 407 of the site's own, inside of a tunnel, is an answer as any other.
@@ -200,6 +200,40 @@ async fn te_070_a_login_that_is_refused_is_offered_no_more_and_the_call_goes_on_
     let answer = client.send(request(Method::GET, &lab.tls_url("/p"), "", LeaseRequest::per_request())).await;
     let (status, served) = read(answer.unwrap()).await;
     assert_eq!((status, served.attempts(), scheduler.snapshot().exits.stopped), (407, 1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn te_070_a_site_that_speaks_as_its_gateway_over_plain_http_stops_no_login() {
+    let challenge = || marked(407, "proxy-authenticate", "Basic realm=\"exits\"");
+    for forged in [
+        marked(407, "x-brd-err-code", "client_10020"),
+        marked(200, "x-brd-err-code", "client_10020"),
+        challenge(),
+    ] {
+        let lab = Lab::builder().site("hostile.test").site("shop.test").fine(1);
+        let shop = Shop::of(lab);
+        let hostile = shop.world.site("hostile.test").unwrap();
+        hostile.respond(move |_| forged.clone());
+        shop.world.site("shop.test").unwrap().page("/p", Reply::page("a page"));
+        let patient = || LeaseRequest::per_request().patience(secs(70));
+        let ask = |host| request(Method::GET, &format!("http://{host}/p"), "", patient());
+        for _ in 0..20 {
+            if let Ok(answer) = shop.send(ask("hostile.test")).await {
+                read(answer).await;
+            }
+        }
+        // Nothing else has gone out on these logins, and nobody resumes them.
+        let start = now();
+        let answer = shop.send(ask("shop.test")).await;
+        let after = now() - start;
+        let (status, _) = read(answer.unwrap_or_else(|error| panic!("{error}"))).await;
+        assert!(status == 200 && after <= secs(60), "{status} after {after:?}");
+        let start = now();
+        for _ in 0..20 {
+            read(shop.send(ask("shop.test")).await.unwrap()).await;
+        }
+        assert!(now() - start <= secs(2), "and it is forgotten");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -320,3 +320,22 @@ async fn a_retry_waits_behind_those_who_came_before() {
     );
     assert_eq!((first, second), (1, 0));
 }
+
+#[tokio::test(start_paused = true)]
+async fn futures_that_are_kept_and_polled_no_more_hold_up_those_behind_them_for_a_moment_however_many() {
+    for many in [10, 100, 1_000] {
+        let (scheduler, start) = (resting(5), now());
+        let mut kept: Vec<_> = (0..many).map(|_| Box::pin(scheduler.acquire(&ask()))).collect();
+        for waiter in &mut kept {
+            assert!(poll_once(waiter).await.is_pending());
+        }
+        let lease = scheduler.acquire(&ask().patience(secs(600)).deadline(secs(600))).await.unwrap();
+        // The rest is 5 to 6.25 s.
+        let waited = now() - start;
+        assert!(lease.is_trial() && waited <= secs(9), "{many}: {waited:?}");
+        lease.report(Outcome::Ok);
+        assert_eq!(scheduler.snapshot().waiting as usize, many, "their places are theirs still");
+        let first = kept.remove(0).await.unwrap();
+        first.report(Outcome::Ok);
+    }
+}

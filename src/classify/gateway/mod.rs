@@ -18,8 +18,9 @@
 //!
 //! **Who may speak where.** The reply to a CONNECT is the proxy's own. In answer to a plain request a vendor that is known is
 //! heard by its own marks and squid's, another's header says nothing; a wait is taken for at most 60 s, since a site may have
-//! asked for it. Nothing keeps a site from sending over plain `http://` what the gateway before it would: its header may stop
-//! a login or rest a gateway. [`tunnel_http`] is the cure where the proxy takes a CONNECT to port 80.
+//! asked for it. Nothing keeps a site from sending over plain `http://` what the gateway before it would: its header may rest
+//! a gateway, or a login, for a minute at most: such a word is [hearsay](crate::outcome::Evidence::hearsay), and stops no login for
+//! good. [`tunnel_http`] is the cure where the proxy takes a CONNECT to port 80.
 //!
 //! [`tunnel_http`]: crate::client::ExitClientBuilder::tunnel_http
 //!
@@ -36,7 +37,7 @@
 //! | no exit reaches the target | `target_40001`, `ERR_DNS_FAIL`, Apify 593, `dns_error` | [`TargetFailed`](Outcome::TargetFailed) | the request ends, nobody is charged |
 //! | it does not serve the target | 403, 451, `policy_20050`, `http_request_denied`, SOCKS 2 | [`TargetDenied`](Outcome::TargetDenied) | one try through another exit, nobody is charged |
 //! | it is busy | 500, 503, 509, `serverbusy`; for the account 429; for the target `policy_20220`; for the place IPRoyal 503 | [`GatewayOverloaded`](Outcome::GatewayOverloaded) with its [scope](GatewayScope) | what is busy is left alone |
-//! | the login is refused | 401, 407 with a challenge, `client_10000`, SOCKS login | [`AuthError`](Outcome::AuthError), [rejected](AuthReason::Rejected) | doubted; stopped when it is refused again |
+//! | the login is refused | 401, 407 with a challenge, `client_10000`, SOCKS login | [`AuthError`](Outcome::AuthError), [rejected](AuthReason::Rejected) | doubted; stopped when it is refused again; over plain http it rests then |
 //! | no more traffic is paid for | 402, `client_10100`, Geonode 466 | [quota](AuthReason::Quota) | the login stops |
 //! | the account may not be used | `client_10020`, `user_suspended`, `kyc_required` | [suspended](AuthReason::Suspended) | the login stops |
 //! | the template is wrong | `client_10060`, `ERR_UNKNOWN_PARAM`, NodeMaven 406, proxies.fo 454 | [parameters](AuthReason::Parameters) | the login stops |

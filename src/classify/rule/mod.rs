@@ -250,8 +250,10 @@ pub(super) fn said(outcome: Outcome, tunnelled: bool, evidence: Evidence) -> Evi
     match outcome {
         // The site's own word, where the status might have been the proxy's.
         Outcome::Ok | Outcome::Blocked { .. } | Outcome::RateLimited { .. } => told.seen(Seen::Seen),
-        // Then it was the proxy that answered, and it let nobody in.
-        Outcome::AuthError { .. } if !tunnelled => told.seen(Seen::Unknown).login_accepted(false),
+        // Then it was the proxy that answered, and it let nobody in; unless the site forges what the rule goes by.
+        Outcome::AuthError { .. } if !tunnelled => {
+            told.seen(Seen::Unknown).login_accepted(false).hearsay(true)
+        }
         _ => told,
     }
 }

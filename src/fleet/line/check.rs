@@ -35,10 +35,14 @@ impl Line {
             shares.check(self.waiters.iter().filter_map(|waiter| Some((waiter.share?, waiter.rank))));
         }
         assert_eq!(self.heads.len(), self.queues.len());
+        for (until, ticket) in &self.asked {
+            let waiter = self.get(*ticket).expect("who is asked is there");
+            assert!(waiter.is_queued() && waiter.asked == Some(*until));
+        }
         for (until, ticket) in &self.called {
             assert_eq!(self.get(*ticket).map(|waiter| waiter.turn), Some(Turn::Called { until: *until }));
         }
-        let out = |turn: Turn| matches!(turn, Turn::PassedOver);
+        let out = |turn: Turn| matches!(turn, Turn::PassedOver | Turn::Missed);
         let passed = self.waiters.iter().filter(|waiter| out(waiter.turn)).count();
         assert_eq!(self.waiters.len(), self.count);
         assert_eq!(self.count, queued + self.called.len() + passed);

@@ -12,8 +12,9 @@
 //!
 //! Nobody runs in the background. The first of the line is the driver: it sleeps until the next timer is due, and what it
 //! finds then wakes the others. Each of them sleeps a little longer than the one before it, and never for long, so that a
-//! driver that nobody polls any more is replaced.
+//! driver that nobody polls any more is replaced ([`absent`]).
 
+mod absent;
 #[cfg(test)]
 mod check;
 mod driver;
@@ -77,6 +78,11 @@ pub(super) struct Line {
     /// The first of each queue, and which of them may have become able to go.
     heads: Heads,
     called: BTreeSet<(Time, Ticket)>,
+    /// Who was asked to come, and until when; how often in a row some did not; who came last, and who looks after the driver.
+    asked: BTreeSet<(Time, Ticket)>,
+    missed: u32,
+    latest: Option<Ticket>,
+    second: Option<Ticket>,
     paced: BTreeSet<(Time, Group)>,
     /// Those who hold something, by holder; and holders who hold another exit since, with the last one who was told.
     holders: BTreeSet<(u64, Ticket)>,
@@ -99,6 +105,10 @@ impl Line {
             queues: BTreeMap::new(),
             heads: Heads::default(),
             called: BTreeSet::new(),
+            asked: BTreeSet::new(),
+            missed: 0,
+            latest: None,
+            second: None,
             paced: BTreeSet::new(),
             holders: BTreeSet::new(),
             rebound: BTreeMap::new(),
@@ -159,6 +169,7 @@ impl Line {
             promise: None,
             holder: None,
             held_until: Time::MAX,
+            asked: None,
             woken: false,
         };
         let ticket = Ticket(self.waiters.insert(waiter)?);
@@ -228,16 +239,7 @@ impl Line {
 
     /// Turns that are over, and groups whose next one may be called now.
     pub(super) fn run_timers(&mut self, now: Time) {
-        while let Some((_, ticket)) = self.called.first().copied().filter(|(until, _)| *until <= now) {
-            self.called.pop_first();
-            if let Some(waiter) = self.waiters.get_mut(ticket.0) {
-                waiter.turn = Turn::PassedOver;
-                self.lapsed.extend(waiter.promise.take());
-                let group = waiter.group;
-                self.settled(ticket);
-                self.look_at(group);
-            }
-        }
+        self.pass_over(now);
         while let Some((_, group)) = self.paced.first().copied().filter(|(at, _)| *at <= now) {
             self.paced.pop_first();
             self.look_at(group);
@@ -320,6 +322,7 @@ impl Line {
 
     /// Takes a waiter out of what can be called, or out of those that were.
     fn unqueue(&mut self, ticket: Ticket) {
+        self.excuse(ticket);
         let Some(waiter) = self.waiters.get(ticket.0) else { return };
         let (group, rank) = (waiter.group, waiter.rank);
         if let Turn::Called { until } = waiter.turn {

@@ -10,7 +10,7 @@
 
 use super::{Group, Line, Rank, Ticket};
 use crate::pool::OriginIx;
-use crate::request::{Classes, LeaseRequest, Time};
+use crate::request::{Classes, Key, LeaseRequest, Time};
 use std::collections::{BTreeMap, HashMap};
 
 /// The length of a turn of weight 1.
@@ -195,6 +195,12 @@ impl Line {
             shares.is_open(origin) || self.heads.ahead(origin, Rank::LAST).any(|group| group.wants_any())
         };
         self.shares.as_ref().is_some_and(|shares| shares.waits_for(origin) && any(shares))
+    }
+
+    /// The classes, their weights, and how many wait of each; nothing if none was declared.
+    pub(in crate::fleet) fn classes(&self) -> impl Iterator<Item = (&Key, u32, usize)> {
+        let all = self.shares.iter().flat_map(|shares| shares.classes.iter().zip(&shares.counts));
+        all.map(|((name, weight), waiting)| (name, weight, *waiting))
     }
 
     /// Where a request has its share, if there are classes.

@@ -61,6 +61,11 @@ impl Heads {
         self.all.first_key_value().map(|(rank, group)| (*rank, *group))
     }
 
+    /// In order, those whose they are.
+    pub(super) fn groups(&self) -> impl Iterator<Item = Group> {
+        self.all.values().copied()
+    }
+
     /// How many are before it, up to so many.
     pub(super) fn before(&self, rank: Rank, most: usize) -> usize {
         self.all.range(..rank).take(most).count()

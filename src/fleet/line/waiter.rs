@@ -36,6 +36,8 @@ pub(in crate::fleet) enum Turn {
     },
     /// It was called and did not come. It keeps its place, but is not called again before it comes by itself.
     PassedOver,
+    /// It was asked to come and did not. When it does it has its old place.
+    Missed,
 }
 
 pub(in crate::fleet) struct Waiter {
@@ -56,6 +58,8 @@ pub(in crate::fleet) struct Waiter {
     /// Who holds what it holds, and until when.
     pub(super) holder: Option<u64>,
     pub(in crate::fleet) held_until: Time,
+    /// Until when it is to come, for it was asked to look after the time.
+    pub(super) asked: Option<Time>,
     /// It is among those to be woken.
     pub(super) woken: bool,
 }

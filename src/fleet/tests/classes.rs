@@ -285,3 +285,18 @@ fn who_waits_for_an_exit_of_its_own_keeps_nobody_without_patience_from_the_other
     world.pass(secs(60));
     assert!(world.fleet.lease_in_turn(world.now, &LeaseRequest::per_request(), &site).is_ok());
 }
+
+#[test]
+fn a_snapshot_tells_the_share_of_each_class_and_how_many_of_it_wait() {
+    let mut rush = Rush::of_four(&[("bulk", 1), ("check", 3)], &[]);
+    (0..9).for_each(|_| rush.asks("bulk"));
+    (0..2).for_each(|_| rush.asks("check"));
+    let snapshot = rush.world.snapshot();
+    let told: Vec<_> =
+        snapshot.classes.iter().map(|row| (row.class.as_str(), row.weight, row.share, row.waiting)).collect();
+    assert_eq!(told, [("bulk", 1, 0.2, 5), ("check", 3, 0.6, 2), ("default", 1, 0.2, 0)]);
+    assert!(
+        snapshot.to_string().contains("class                 check: weight 3, 60 % of turns, 2 waiting\n")
+    );
+    assert!(World::of(1).snapshot().classes.is_empty(), "none was declared");
+}

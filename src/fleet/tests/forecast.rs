@@ -102,3 +102,49 @@ fn what_admits_nobody_serves_nothing() {
     world.fleet.close();
     assert_eq!(told(&world).to_string(), "none at a.test: the fleet is drained");
 }
+
+#[test]
+fn what_is_soon_back_serves_in_the_long_run() {
+    let busy = |wait| Outcome::GatewayOverloaded {
+        retry_after: Some(RetryAfter::new(secs(wait))),
+        scope: crate::outcome::GatewayScope::Gateway,
+    };
+    let gateway = Gateway::parse("http://u-{session}:p@gw.test:1").unwrap();
+    let pool = exit::Pool::new("resi", gateway).in_flight(NonZeroU32::new(3).unwrap());
+    let mut world = World::new(Setup { exits: Vec::new(), pools: vec![pool], ..config(1) });
+    serve(&mut world, 30).iter().for_each(|grant| world.finish(grant, Outcome::Ok));
+    let before = told(&world);
+    for wait in [0, 20] {
+        let grant = world.lease(&once());
+        world.finish(&grant, busy(wait));
+        assert!(world.at("a.test", &once()).is_err(), "the gateway rests");
+        let now = told(&world);
+        assert_eq!(now.limited_by, before.limited_by, "after a wait of {wait} s: {now}");
+        assert_ne!(now.per_second, Some(0.0), "{now}");
+        world.pass(secs(30));
+        let grant = world.lease(&once());
+        world.finish(&grant, Outcome::Ok);
+    }
+    let grant = world.lease(&once());
+    world.finish(&grant, busy(600));
+    let rests = told(&world);
+    let LimitedBy::Resting { left } = rests.limited_by else { panic!("{rests}") };
+    assert!((600.0..=750.0).contains(&left.as_secs_f64()) && rests.per_second == Some(0.0), "{rests}");
+    assert!(
+        rests.to_string().starts_with("none at a.test: every exit rests, and the first is back in "),
+        "{rests}"
+    );
+}
+
+#[test]
+fn the_only_exit_serves_though_it_rests_for_a_moment() {
+    let mut world = World::of(1);
+    serve(&mut world, 30).iter().for_each(|grant| world.finish(grant, Outcome::Ok));
+    world.once(&once(), limited(Some(5)));
+    assert!(world.at("a.test", &once()).is_err());
+    let short = told(&world);
+    assert!(short.per_second.is_some_and(|rate| rate > 0.0), "{short}");
+    world.pass(secs(10));
+    world.once(&once(), limited(Some(900)));
+    assert!(matches!(told(&world).limited_by, LimitedBy::Resting { .. }), "{}", told(&world));
+}

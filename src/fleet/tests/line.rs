@@ -4,16 +4,20 @@ use super::*;
 use crate::exit::Gateway;
 use crate::outcome::{AuthReason, GatewayScope};
 use crate::request::OnLoss;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Tasks that wait, each with the time at which it wakes by itself. They are polled when they are woken or it is time.
 #[derive(Default)]
 pub(super) struct Tasks {
     pub(super) asleep: BTreeMap<Ticket, (usize, Time)>,
+    /// The same by time; those that are asleep no more as well.
+    pub(super) alarms: BTreeSet<(Time, Ticket)>,
     /// What came of each: a grant or a refusal, and when.
     pub(super) done: Vec<(usize, Time, Result<Grant, Refusal>)>,
     /// Nobody polls these.
     pub(super) stuck: Vec<usize>,
+    /// How often one was polled.
+    pub(super) polls: usize,
 }
 
 impl Tasks {
@@ -31,6 +35,7 @@ impl Tasks {
             Turn::Wait { ticket } => {
                 let until = world.fleet.wait(world.now, ticket).unwrap_or(world.now);
                 self.asleep.insert(ticket, (task, until));
+                self.alarms.insert((until, ticket));
             }
         }
     }
@@ -41,6 +46,7 @@ impl Tasks {
             return;
         }
         self.asleep.remove(&ticket);
+        self.polls += 1;
         let turn = match world.fleet.wait(world.now, ticket) {
             Some(_) => Turn::Wait { ticket },
             None => world.fleet.claim(world.now, ticket),
@@ -61,11 +67,14 @@ impl Tasks {
     pub(super) fn run(&mut self, world: &mut World, until: Time) {
         loop {
             self.wake(world);
-            let awake = self.asleep.iter().filter(|(_, (task, _))| !self.stuck.contains(task));
-            let next = awake.map(|(ticket, (_, at))| (*at, *ticket)).min();
-            let Some((at, ticket)) = next.filter(|(at, _)| *at <= until) else { break };
-            world.now = world.now.max(at);
-            self.poll(world, ticket);
+            let Some((at, ticket)) = self.alarms.first().copied().filter(|(at, _)| *at <= until) else {
+                break;
+            };
+            self.alarms.pop_first();
+            if self.asleep.get(&ticket).is_some_and(|(task, due)| *due == at && !self.stuck.contains(task)) {
+                world.now = world.now.max(at);
+                self.poll(world, ticket);
+            }
         }
         world.now = until;
     }

@@ -1,5 +1,6 @@
 //! The fleet by its verbs, in virtual time.
 
+mod absent;
 mod alarm;
 mod amendments;
 mod article;
@@ -181,7 +182,7 @@ impl World {
     }
 
     /// One attempt that ends so.
-    pub(super) fn once(&mut self, ask: &LeaseRequest, outcome: Outcome) -> Grant {
+    pub(super) fn once(&mut self, ask: &LeaseRequest, outcome: impl Into<Evidence>) -> Grant {
         let grant = self.lease(ask);
         self.finish(&grant, outcome);
         grant

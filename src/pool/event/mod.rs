@@ -133,7 +133,9 @@ pub enum Event {
         #[cfg_attr(feature = "serde", serde(serialize_with = "seconds"))]
         rest: Option<Duration>,
     },
-    /// A login was refused, and refused again when it was tried over a fresh connection: nothing goes out on it.
+    /// A login was refused, and refused again when it was tried over a fresh connection: nothing goes out on it until somebody
+    /// resumes it; or for up to a quarter of an hour if its traffic is used up, up to a minute if over plain `http://` the site
+    /// may have [forged](crate::outcome::Evidence::hearsay) the refusals. Told of these once.
     CredentialStopped {
         /// An exit that has it.
         exit: ExitId,

@@ -6,7 +6,7 @@ use crate::request::Time;
 use std::time::Duration;
 
 /// Failures that are remembered; waits, and exchanges that broke.
-const MOST: usize = 32;
+const MOST: usize = crate::knobs::MOST_IN_A_ROW as usize;
 const FEW: usize = 8;
 /// What is taken back when the origin is held: what is older has been outlived.
 const LATELY: Duration = Duration::from_secs(60);

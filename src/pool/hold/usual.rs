@@ -5,9 +5,6 @@ use crate::knobs;
 use crate::outcome::OutcomeCounts;
 use crate::share::Share;
 
-/// Most failures in a row that are ever asked for: half of 10,000 answers a second in an hour fail, and 27 in a row once.
-const MOST: u32 = 32;
-
 /// Failures among the last answers, runs that held the origin for good reason apart. An origin counts its answers anyway; they
 /// are taken in when a run of failures begins, so that an answer costs nothing here.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +77,8 @@ impl Usual {
         let share = lately.most().clamp(1e-3, rules.half);
         let begins = (per_second * rules.chance.as_secs_f64()).max(1.0);
         let row = (libm::log(begins) / -libm::log(share)).ceil() as u32;
-        row.clamp(rules.exits.into(), MOST)
+        // Half of 10,000 answers a second in an hour fail, and 27 in a row once.
+        row.clamp(rules.exits.into(), knobs::MOST_IN_A_ROW)
     }
 }
 

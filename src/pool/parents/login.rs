@@ -1,7 +1,7 @@
 //! Logins: doubted, cleared, stopped. A stray refusal is told from a wrong password.
 
 use super::row::Row;
-use super::{Kind, Parent};
+use super::{Kind, Parent, Refused};
 use crate::outcome::AuthReason;
 use crate::pool::Pool;
 use crate::pool::event::Event;
@@ -29,6 +29,10 @@ const SURE: u64 = 2;
 /// How long a login out of traffic rests before one lease may try again; doubles up to a quarter of an hour.
 const QUOTA: Duration = Duration::from_secs(60);
 const QUOTA_MOST: Duration = Duration::from_secs(900);
+/// How long one rests that only such answers refuse as a site may have forged, and how long at most: no site may hold for longer what
+/// serves others too. It doubles.
+const HEARSAY: Duration = Duration::from_secs(1);
+const HEARSAY_MOST: Duration = Duration::from_secs(60);
 /// So many refusals wait at most to be charged; the next ones are forgiven.
 const MOST: usize = 1_024;
 
@@ -53,23 +57,35 @@ impl Parent {
         self.refused.clear();
     }
 
-    /// No lease goes out on it before it is mended or resumed; for want of traffic, one may try now and then.
-    fn stop(&mut self, now: Time, reason: AuthReason) {
+    /// No lease goes out on it before it is mended or resumed; for want of traffic, one may try now and then, and soon where it is
+    /// not `sure` that its proxy has refused it.
+    /// Says whether that is news.
+    fn stop(&mut self, now: Time, reason: AuthReason, sure: bool) -> bool {
+        let doubled = |first: Duration| first.saturating_mul(1 << self.doublings.min(10));
         let rest = match reason {
-            AuthReason::Quota => QUOTA.saturating_mul(1 << self.doublings.min(4)).min(QUOTA_MOST),
+            _ if !sure => doubled(HEARSAY).min(HEARSAY_MOST),
+            AuthReason::Quota => doubled(QUOTA).min(QUOTA_MOST),
             _ => Duration::MAX,
         };
         self.doublings += 1;
         self.held = false;
         self.row = Row::after(self.entered);
+        // Whoever stopped it for a word that is nobody's for sure asks twice again.
+        self.row.enough = if sure { 0 } else { SURE };
         self.refused.clear();
         self.gate.shut(now, now + rest);
+        sure || self.doublings == 1
     }
 
-    fn refuse(&mut self, now: Time, by: &Receipt) {
-        self.row.refuse(by.turn);
+    fn refuse(&mut self, now: Time, by: &Receipt, hearsay: bool) {
+        self.row.refuse(by.turn, hearsay);
+        self.keep(now, by, hearsay);
+    }
+
+    /// To be charged to its exit, if the login is right.
+    fn keep(&mut self, now: Time, by: &Receipt, hearsay: bool) {
         if self.refused.len() < MOST {
-            self.refused.push((*by, now));
+            self.refused.push(Refused { by: *by, at: now, hearsay });
         }
     }
 }
@@ -119,17 +135,17 @@ impl Pool {
             parent.accepted = Some(now);
             parent.row.accept(by.turn);
             // Who was refused after this one was sent waits for the next: under load there is always one like this.
-            let before = parent.refused.partition_point(|(_, at)| *at <= by.sent);
+            let before = parent.refused.partition_point(|stray| stray.at <= by.sent);
             parent.strays.refuse(before);
             Some((doubted, parent.refused.drain(..before).collect::<Vec<_>>()))
         });
         // The login is right after all: then each refusal was a fault of the exit that made it.
         let Some(Some((doubted, refused))) = cleared else { return };
         if doubted {
-            let exit = refused.last().map_or(by.exit, |(stray, _)| stray.exit);
+            let exit = refused.last().map_or(by.exit, |stray| stray.by.exit);
             self.events.push(now, Event::CredentialResumed { exit });
         }
-        for (stray, _) in refused {
+        for Refused { by: stray, .. } in refused.into_iter().filter(|stray| !stray.hearsay) {
             // On trial it has just shown that it works, or is about to. Under another token it is another one.
             let open = |record: &ExitRecord| record.gate.is_open() && record.id() == stray.exit;
             if self.exits.get(stray.at.0).is_some_and(open) {
@@ -138,11 +154,13 @@ impl Pool {
         }
     }
 
+    /// A login was refused. What a site may have forged in its proxy's name doubts it as any refusal does, and then lets it rest, for
+    /// a second at first; it comes back by itself. Nor is it the provider's last word, whatever it says.
     pub(super) fn refused_login(
         &mut self,
         now: Time,
         by: &Receipt,
-        reason: AuthReason,
+        (reason, hearsay): (AuthReason, bool),
         cost: &mut Cost,
     ) -> bool {
         let exit = by.at.0;
@@ -154,46 +172,42 @@ impl Pool {
         let stopped = self.with_parent(ix, |parent| {
             if !parent.row.knows(by.turn) {
                 // It works, and this was a stray of its exit's.
-                if parent.gate.is_open() && !parent.gate.is_stale(by.sent) && parent.refused.len() < MOST {
-                    parent.refused.push((*by, now));
+                if parent.gate.is_open() && !parent.gate.is_stale(by.sent) {
+                    parent.keep(now, by, hearsay);
                 }
-                return false;
+                return None;
             }
-            let (proven, last_word) = (proven(parent), is_definitive(reason));
+            let (proven, last_word) = (proven(parent), is_definitive(reason) && !hearsay);
             let stale = parent.gate.is_stale(by.sent);
             match parent.gate.state() {
-                State::Open | State::Spaced { .. } if stale => false,
+                State::Open | State::Spaced { .. } if stale => None,
                 // The provider says for good what another attempt would only hear again.
-                State::Open if last_word && !proven => {
-                    parent.stop(now, reason);
-                    true
-                }
+                State::Open if last_word && !proven => Some(parent.stop(now, reason, true)),
                 State::Open | State::Spaced { .. } => {
-                    parent.refuse(now, by);
+                    parent.refuse(now, by, hearsay);
                     if last_word || !proven || parent.row.most() >= parent.strays.in_a_row(DOUBTED) {
                         parent.row.enough = parent.enough(proven);
                         parent.gate.doubt(now);
                     }
-                    false
+                    None
                 }
                 State::Trial { .. } => {
                     if mem::take(&mut parent.held) {
                         parent.row.enough = parent.enough(proven);
                     }
-                    parent.refuse(now, by);
+                    parent.refuse(now, by, hearsay);
                     // All that is out may still be accepted, where nothing was yet.
                     let least = if proven { u64::MAX } else { parent.row.most_of_all() };
                     let most = parent.row.most().min(least);
                     let stops = !stale && (last_word || most >= parent.row.enough);
-                    if stops {
-                        parent.stop(now, reason);
-                    }
-                    stops
+                    let sure = last_word || !hearsay && parent.row.is_proven(SURE);
+                    stops.then(|| parent.stop(now, reason, sure))
                 }
-                State::Resting { .. } => false,
+                State::Resting { .. } => None,
             }
         });
-        if stopped == Some(true) {
+        // A login that rests for hearsay once more says nothing new.
+        if stopped.flatten() == Some(true) {
             self.events.push(now, Event::CredentialStopped { exit: by.exit, reason });
         }
         true

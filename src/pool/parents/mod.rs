@@ -1,6 +1,7 @@
 //! What exits share, and so lose together: the login of a gateway's exits, and the address of those behind one host and port.
 //! Each is a parent with a gate of its own; an exit may go only where all its parents admit.
 
+mod facts;
 mod gateway;
 mod login;
 mod places;
@@ -8,6 +9,9 @@ mod row;
 mod series;
 mod strays;
 mod throttle;
+
+pub(crate) use facts::GatewayFacts;
+pub use facts::LoginState;
 
 use super::Pool;
 use super::exits::ExitRecord;
@@ -27,6 +31,14 @@ pub(super) enum Kind {
     Gateway,
 }
 
+/// A login was refused.
+struct Refused {
+    by: Receipt,
+    at: Time,
+    /// Perhaps by the site: then its exit has no part in it.
+    hearsay: bool,
+}
+
 pub(super) struct Parent {
     pub(super) kind: Kind,
     pub(super) gate: Gate,
@@ -35,7 +47,7 @@ pub(super) struct Parent {
     /// When its login was accepted last.
     accepted: Option<Time>,
     /// Who was refused, and when. If a login that is sent later is accepted, that was their exits' fault.
-    refused: Vec<(Receipt, Time)>,
+    refused: Vec<Refused>,
     /// Of a login: its leases so far, and those that were refused one after the other.
     entered: u64,
     row: Row,
@@ -185,7 +197,7 @@ impl Pool {
                 self.overloaded(now, by, evidence, GatewayScope::Gateway)
             }
             Outcome::GatewayOverloaded { scope, .. } => self.overloaded(now, by, evidence, scope),
-            Outcome::AuthError { reason } => self.refused_login(now, by, reason, cost),
+            Outcome::AuthError { reason } => self.refused_login(now, by, (reason, evidence.hearsay), cost),
             Outcome::ProxyError { phase: Phase::ExitDns | Phase::ExitTcp } if !evidence.blameless => {
                 self.unreachable(now, by, cost)
             }

@@ -18,6 +18,9 @@ pub(super) struct Row {
     clean: u64,
     all: u64,
     mute: u64,
+    /// Of those that were refused lately: those that the proxy refused for sure, and those that a site may have refused in its name.
+    sure: u64,
+    hearsay: u64,
     /// As many more than others stop it, once it is doubted.
     pub(super) enough: u64,
 }
@@ -38,7 +41,8 @@ impl Row {
         turn > self.last
     }
 
-    pub(super) fn refuse(&mut self, turn: u64) {
+    pub(super) fn refuse(&mut self, turn: u64, hearsay: bool) {
+        *(if hearsay { &mut self.hearsay } else { &mut self.sure }) += 1;
         self.refused += 1;
         self.all += 1;
         (self.first, self.last) = match self.refused {
@@ -48,6 +52,11 @@ impl Row {
         if self.most() == 0 {
             (self.first, self.last, self.refused, self.silent) = (turn, turn, 1, 0);
         }
+    }
+
+    /// Whether what sites may have forged has no part in it, or is not needed: as many were refused without.
+    pub(super) const fn is_proven(&self, enough: u64) -> bool {
+        self.hearsay == 0 || self.sure >= enough
     }
 
     /// A lease has ended without a word.

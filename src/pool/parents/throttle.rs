@@ -56,6 +56,11 @@ impl Flow {
         self.limit.is_some()
     }
 
+    /// What was refused, of what was watched lately.
+    pub(super) const fn lately(&self) -> Share {
+        self.lately
+    }
+
     /// Whether what is served says anything.
     pub(super) const fn is_watched(&self) -> bool {
         self.limit.is_some() || self.lately.failed > 0 || self.series.is_on()

@@ -1,5 +1,6 @@
 //! What exits share: an overloaded gateway, a dead login. Each costs only what it must.
 
+mod hearsay;
 mod login;
 mod throttle;
 
@@ -279,4 +280,51 @@ fn what_this_request_may_not_use_says_nothing_of_when_to_ask_again() {
     };
     assert_eq!((counts.avoided, counts.held), (16, 16));
     assert!(retry_at.since(world.now) >= secs(20), "{:?}", retry_at.since(world.now));
+}
+
+#[test]
+fn a_snapshot_has_a_row_for_each_gateway_with_its_rest_and_what_is_thought_of_its_login() {
+    use crate::scheduler::LoginState;
+    let row = |world: &World, name: &str| {
+        let snapshot = world.snapshot();
+        let row = snapshot.gateways.iter().find(|row| row.gateway == name).cloned().unwrap();
+        assert!(!snapshot.to_string().contains("u-"), "no login is told");
+        let line = snapshot.to_string().lines().find(|line| line.contains(name)).unwrap().to_owned();
+        (row, line)
+    };
+    let mut world = World::new(two_gateways());
+    let out: Vec<_> = (0..4).map(|_| world.lease(&per())).collect();
+    let behind = out.iter().filter(|grant| host(grant) == "gw.test").count();
+    let (calm, line) = row(&world, "gw.test:7000");
+    assert_eq!((calm.exits, calm.in_flight as usize, calm.login), (16, behind, LoginState::Works));
+    assert_eq!((calm.limit, calm.left_alone, calm.login_rests), (None, None, None));
+    assert_eq!(line, format!("gateway               gw.test:7000: 16 exits, {behind} leases out"));
+    out.iter().for_each(|grant| world.finish(grant, Outcome::Ok));
+
+    // A login that is refused twice; and the other gateway is overloaded.
+    let one = |world: &mut World, name: &str, outcome: Evidence| loop {
+        let grant = world.pass(secs(1)).lease(&per());
+        let is = host(&grant) == name;
+        world.finish(&grant, if is { outcome } else { Evidence::of(Outcome::Ok) });
+        if is {
+            break;
+        }
+    };
+    one(&mut world, "gw.test", REJECTED.into());
+    let (doubted, _) = row(&world, "gw.test:7000");
+    assert_eq!(
+        (doubted.login, world.snapshot().gateways[0].gateway.as_str()),
+        (LoginState::Suspect, "gw.test:7000")
+    );
+    one(&mut world, "gw.test", REJECTED.into());
+    let (stopped, line) = row(&world, "gw.test:7000");
+    assert_eq!((stopped.login, stopped.login_rests), (LoginState::Stopped, None));
+    assert!(line.ends_with("; its login is stopped until it is resumed"), "{line}");
+    one(&mut world, "other.test", overloaded(Some(20)));
+    let (held, line) = row(&world, "other.test:7000");
+    assert!(
+        held.left_alone.is_some_and(|left| left >= secs(20)) && held.login == LoginState::Works,
+        "{held:?}"
+    );
+    assert!(line.contains("; left alone for 2"), "{line}");
 }

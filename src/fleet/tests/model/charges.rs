@@ -123,7 +123,7 @@ impl State {
                 true
             }
             Outcome::AuthError { reason } => {
-                self.refuse_login(no, reason, told);
+                self.refuse_login(no, reason, said.hearsay, told);
                 true
             }
             Outcome::ProxyError { phase: Phase::ExitDns | Phase::ExitTcp } if !said.blameless => {
@@ -184,7 +184,7 @@ impl State {
         (address.doublings, address.faults) = (address.doublings + 1, 0);
     }
 
-    fn refuse_login(&mut self, no: LeaseNo, reason: AuthReason, told: &mut Told) {
+    fn refuse_login(&mut self, no: LeaseNo, reason: AuthReason, hearsay: bool, told: &mut Told) {
         if self.has_cost(no) {
             return;
         }
@@ -193,22 +193,24 @@ impl State {
         login.counts = true;
         let old = login.gate.is_old(lease.sent);
         if lease.turn < login.from && login.gate.is_open() && !old {
-            login.refused.push((no, now));
+            login.refused.push((no, now, hearsay));
         }
         if lease.turn < login.from || login.gate.rests(now).is_some() || old && login.gate.is_open() {
             return;
         }
         // One that was accepted within 10 s is doubted when five more were refused than were not, in the order of sending, and
-        // stops at eight; else at one, and two. Out of traffic is the provider's last word.
+        // stops at eight; else at one, and two. Out of traffic is the provider's last word, where no site may have forged it. What
+        // may be forged has it rest, from a second to a minute, unless two refusals that are not have come meanwhile.
         let proven = login.accepted.is_some_and(|at| now.saturating_sub(at) <= 10 * SECOND);
-        let (for_sure, open) = (reason == AuthReason::Quota, login.gate.is_open());
+        let (for_sure, open) = (reason == AuthReason::Quota && !hearsay, login.gate.is_open());
         if !(for_sure && open && !proven) {
             login.row.push(lease.turn);
             login.all += 1;
+            *(if hearsay { &mut login.hearsay } else { &mut login.sure }) += 1;
             if login.more_refused() == 0 {
                 (login.row, login.silent) = (vec![lease.turn], 0);
             }
-            login.refused.push((no, now));
+            login.refused.push((no, now, hearsay));
             if open && (for_sure || !proven || login.more_refused() >= 5) {
                 login.enough = if proven { 8 } else { 2 };
                 login.gate.doubt(now);
@@ -218,14 +220,23 @@ impl State {
                 return;
             }
         }
-        let minutes = 60 * SECOND * (1 << login.doublings.min(4));
-        let quota = now.saturating_add(minutes.min(900 * SECOND));
-        login.gate.shut(now, if reason == AuthReason::Quota { quota } else { u64::MAX });
+        let proven = for_sure || !hearsay && (login.hearsay == 0 || login.sure >= 2);
+        let doubled =
+            |first: u64, most: u64| now.saturating_add((first << login.doublings.min(10)).min(most));
+        let until = match (proven, reason) {
+            (false, _) => doubled(SECOND, 60 * SECOND),
+            (true, AuthReason::Quota) => doubled(60 * SECOND, 900 * SECOND),
+            (true, _) => u64::MAX,
+        };
+        login.gate.shut(now, until);
         login.doublings += 1;
         login.forget_row(login.entered + 1);
         login.clean = login.entered;
-        login.enough = 0;
+        login.enough = if proven { 0 } else { 2 };
         login.refused.clear();
+        if !proven && login.doublings > 1 {
+            return;
+        }
         told.stopped = told.stopped.checked_sub(1).expect("a login that stops is told");
     }
 
@@ -249,11 +260,11 @@ impl State {
             login.clean = login.clean.max(lease.turn);
         }
         let all = std::mem::take(&mut login.refused);
-        let (strays, later): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, at)| *at <= lease.sent);
+        let (strays, later): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, at, _)| *at <= lease.sent);
         login.refused = later;
-        // The login is right: each refusal was half a fault of its exit.
-        for (stray, _) in strays {
-            if self.is_known(stray) && self.exits[self.leases[&stray].is.exit].gate.is_open() {
+        // The login is right: each refusal was half a fault of its exit, unless the site may have forged it.
+        for (stray, _, hearsay) in strays {
+            if !hearsay && self.is_known(stray) && self.exits[self.leases[&stray].is.exit].gate.is_open() {
                 self.fault(stray, 0.5, told);
             }
         }

@@ -20,7 +20,10 @@ pub(super) struct Login {
     pub(super) clean: u64,
     pub(super) all: usize,
     pub(super) mute: usize,
-    pub(super) refused: Vec<(LeaseNo, u64)>,
+    /// Of these, the refusals that a site may have forged, and the others.
+    pub(super) hearsay: usize,
+    pub(super) sure: usize,
+    pub(super) refused: Vec<(LeaseNo, u64, bool)>,
     pub(super) doublings: u32,
 }
 
@@ -29,7 +32,7 @@ impl Login {
         self.row.clear();
         self.silent = 0;
         self.from = from;
-        (self.all, self.mute) = (0, 0);
+        (self.all, self.mute, self.hearsay, self.sure) = (0, 0, 0, 0);
     }
 
     /// The same of all that were sent since one was accepted.

@@ -209,6 +209,8 @@ impl State {
             clean: 0,
             all: 0,
             mute: 0,
+            hearsay: 0,
+            sure: 0,
             refused: Vec::new(),
             doublings: 0,
         };

@@ -160,9 +160,11 @@ fn outcome() -> impl Strategy<Value = Outcome> {
 }
 
 fn evidence() -> impl Strategy<Value = Evidence> {
-    let rest = (prop::bool::weighted(0.1), prop::bool::weighted(0.3), prop::bool::weighted(0.15), hint());
-    (outcome(), rest).prop_map(|(outcome, (blameless, accepted, unseen, hint))| {
-        let mut evidence = Evidence::of(outcome).blameless(blameless).login_accepted(accepted);
+    let weighted = prop::bool::weighted;
+    let rest = (weighted(0.1), weighted(0.3), weighted(0.15), weighted(0.4), hint());
+    (outcome(), rest).prop_map(|(outcome, (blameless, accepted, unseen, hearsay, hint))| {
+        let mut evidence =
+            Evidence::of(outcome).blameless(blameless).login_accepted(accepted).hearsay(hearsay);
         if unseen {
             evidence = evidence.seen(Seen::Unknown);
         }

@@ -1,5 +1,9 @@
 //! Every number that the fleet's collective decisions turn on, in one place: what it is, its unit, and where it is from. A part
-//! that is `None` is switched off, so that its worth can be measured; the parts that stay have earned it in `docs/simulation.md`.
+//! that is `None` is switched off, so that its worth can be measured; the parts that stay have earned it in `docs/simulation.md`. What each may be is checked once, when a scheduler is built.
+
+mod check;
+
+pub(crate) use check::MOST_IN_A_ROW;
 
 use std::time::Duration;
 
@@ -27,9 +31,7 @@ impl Knobs {
         diagnosis: None,
         throttle: None,
     };
-}
 
-impl Knobs {
     /// For one of so many processes that share a pool: what there is in any case there is once, and not for each of them. All
     /// else is a part of what a process does itself, and so divides itself.
     pub(crate) fn for_one_of(mut self, processes: u32) -> Self {
