@@ -131,7 +131,7 @@ impl Trail {
     }
 
     pub(crate) fn is_clean(&self) -> bool {
-        self.avoid.is_empty() && self.refused.is_empty()
+        self.past.as_ref().is_none_or(|past| past.avoid.is_empty() && past.refused.is_empty())
     }
 }
 
