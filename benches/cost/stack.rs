@@ -122,5 +122,5 @@ fn cases() -> Vec<Case> {
             .within(instructions, allocations),
         ]
     };
-    of(0, 11_600, 12).into_iter().chain(of(8, 16_250, 18)).collect()
+    of(0, 10_680, 12).into_iter().chain(of(8, 15_190, 18)).collect()
 }

@@ -174,10 +174,11 @@ impl Fleet {
                 },
             );
         }
-        let charged = ask.trail.burned < BURNS || paced;
+        let past = &*ask.trail;
+        let charged = past.burned < BURNS || paced;
         let (exit_id, at) = (route.exit(), (exit, origin));
-        let (first, again) = (ask.trail.sends == 0, ask.trail.burned > 0);
-        let blocked = ask.trail.clean_block.map_or(LeaseId::NONE, LeaseId);
+        let (first, again) = (past.sends == 0, past.burned > 0);
+        let blocked = past.clean_block.map_or(LeaseId::NONE, LeaseId);
         let receipt = Receipt {
             id,
             exit: exit_id,

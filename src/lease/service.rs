@@ -5,7 +5,6 @@ use super::{LeaseFuture, LeaseLayer};
 use crate::error::{CarriesRefusal, LeaseError};
 use crate::scheduler::{Attempt, Lease, LeaseHandle, Place};
 use http::Request;
-use std::mem;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use tower::Service;
@@ -30,6 +29,14 @@ impl<S> Leased<S> {
         Self: Service<Request<B>>,
     {
         tower::ServiceExt::oneshot(self, request)
+    }
+
+    /// The ready one goes uncalled, with whatever permit it holds; a clone stays.
+    fn let_go(&mut self)
+    where
+        S: Clone,
+    {
+        self.inner = self.inner.clone();
     }
 
     /// A lease for the request or a place in the line, and the terms of the attempt.
@@ -75,14 +82,15 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        // The ready one goes, called or not, with whatever permit it holds; the clone stays.
-        let fresh = self.inner.clone();
-        let mut ready = mem::replace(&mut self.inner, fresh);
         match self.lease(&mut request) {
-            Err(refusal) => LeaseFuture::refused(refusal),
-            Ok((Ok(lease), terms)) => LeaseFuture::sent(&mut ready, request, lease, terms),
+            Ok((Ok(lease), terms)) => LeaseFuture::sent(&mut self.inner, request, lease, terms),
             Ok((Err(place), terms)) => {
+                self.let_go();
                 LeaseFuture::waiting(Waiting::new(place, self.inner.clone(), request, terms))
+            }
+            Err(refusal) => {
+                self.let_go();
+                LeaseFuture::refused(refusal)
             }
         }
     }

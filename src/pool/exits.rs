@@ -83,6 +83,13 @@ pub(crate) struct ExitRecord {
     pub(super) bound: u32,
     /// The binding that holds it alone, and until when.
     pub(super) owner: Option<(BindingIx, Time)>,
+    /// Boxed: few exits of a large pool have had a fault, and the others pay for no more.
+    health: Option<Box<Health>>,
+}
+
+/// What is known of an exit that has had a fault.
+#[derive(Default)]
+struct Health {
     faults: f32,
     /// Those of them that came within half a minute each of the one before, and whether they hit different origins.
     burst: f32,
@@ -118,12 +125,7 @@ impl ExitRecord {
             wire: WireBytes::new(0, 0),
             bound: 0,
             owner: None,
-            faults: 0.0,
-            burst: 0.0,
-            apart: false,
-            last_fault: None,
-            doublings: 0,
-            healthy_since: Time::ZERO,
+            health: None,
         }
     }
 
@@ -133,22 +135,26 @@ impl ExitRecord {
 
     /// A good end: earlier faults were not the exit's.
     pub(super) fn clear_faults(&mut self) {
-        (self.faults, self.burst, self.apart, self.last_fault) = (0.0, 0.0, false, None);
+        if let Some(health) = &mut self.health {
+            health.clear_faults();
+        }
     }
 
     /// So much of its faults was none.
     pub(super) fn forgive(&mut self, weight: f32) {
-        self.faults = (self.faults - weight).max(0.0);
-        self.burst = (self.burst - weight).max(0.0);
-        if self.burst == 0.0 {
-            (self.apart, self.last_fault) = (false, None);
+        let Some(health) = &mut self.health else { return };
+        health.faults = (health.faults - weight).max(0.0);
+        health.burst = (health.burst - weight).max(0.0);
+        if health.burst == 0.0 {
+            (health.apart, health.last_fault) = (false, None);
         }
     }
 
     /// The exit served a trial.
     pub(super) fn revive(&mut self, now: Time) {
-        self.healthy_since = now;
-        self.clear_faults();
+        let health = self.health.get_or_insert_default();
+        health.healthy_since = now;
+        health.clear_faults();
     }
 
     /// One more fault; returns how long the exit must rest if it is dead now. `trial` says that it was on trial.
@@ -159,6 +165,16 @@ impl ExitRecord {
         weight: f32,
         trial: bool,
     ) -> Option<Duration> {
+        self.health.get_or_insert_default().fault(now, origin, weight, trial)
+    }
+}
+
+impl Health {
+    fn clear_faults(&mut self) {
+        (self.faults, self.burst, self.apart, self.last_fault) = (0.0, 0.0, false, None);
+    }
+
+    fn fault(&mut self, now: Time, origin: OriginIx, weight: f32, trial: bool) -> Option<Duration> {
         let near = self.last_fault.filter(|(_, when)| now.since(*when) <= APART_WITHIN);
         if near.is_none() {
             (self.burst, self.apart) = (0.0, false);

@@ -100,7 +100,8 @@ impl View<'_> {
         let id = || self.pool.exits.id(exit);
         let among = |list: &[ExitId]| !list.is_empty() && id().is_some_and(|id| list.contains(&id));
         // A gateway that rotates is another exit each time.
-        among(self.avoid) || (among(&self.ask.trail.refused) && !self.rotates(exit))
+        let refused = || self.ask.trail.past.as_ref().is_some_and(|past| among(&past.refused));
+        among(self.avoid) || (refused() && !self.rotates(exit))
     }
 
     /// Whether nothing but its pool's terms keep the request from it.

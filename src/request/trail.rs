@@ -4,6 +4,7 @@ use super::Time;
 use crate::exit::ExitId;
 use crate::outcome::{Evidence, FailureDomain, Outcome, Seen};
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// Most exits that one request keeps away from.
@@ -12,6 +13,17 @@ const MAX_AVOID: usize = 16;
 /// Travels with a request from attempt to attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Trail {
+    /// When everything must be over; fixed by the first lease.
+    pub(crate) deadline: Option<Time>,
+    /// The turn that its next attempt has among all retries.
+    pub(crate) turn: Option<Kept>,
+    /// Behind a pointer: most requests are sent once, and a lease request is moved and cloned with each. Read through `Deref`.
+    pub(crate) past: Option<Arc<Past>>,
+}
+
+/// What the attempts so far have shown. Of a request that was not sent yet, nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Past {
     /// How often the request was sent.
     pub(crate) sends: u32,
     /// How many of these met a rate limit.
@@ -25,10 +37,25 @@ pub(crate) struct Trail {
     /// How many clean exits it was blocked on, and the number of the last such lease.
     pub(crate) clean_blocks: u8,
     pub(crate) clean_block: Option<u64>,
-    /// When everything must be over; fixed by the first lease.
-    pub(crate) deadline: Option<Time>,
-    /// The turn that its next attempt has among all retries.
-    pub(crate) turn: Option<Kept>,
+}
+
+static NOTHING: Past = Past {
+    sends: 0,
+    limited: 0,
+    avoid: Vec::new(),
+    refused: Vec::new(),
+    burned: 0,
+    clean_blocks: 0,
+    clean_block: None,
+};
+
+impl Deref for Trail {
+    type Target = Past;
+
+    #[inline]
+    fn deref(&self) -> &Past {
+        self.past.as_deref().unwrap_or(&NOTHING)
+    }
 }
 
 /// Something that goes back to its owner when the last clone is dropped, unless it was [taken](Taken::take).
@@ -70,9 +97,10 @@ impl Trail {
 
     /// Counts an attempt that is over. Only what another exit can cure makes the request keep away from this one.
     pub(crate) fn record(&mut self, exit: ExitId, evidence: &Evidence, charged: bool) {
-        self.sends = self.sends.saturating_add(1);
+        let past = self.past_mut();
+        past.sends = past.sends.saturating_add(1);
         let limited = matches!(evidence.outcome, Outcome::RateLimited { .. });
-        self.limited = self.limited.saturating_add(u32::from(limited));
+        past.limited = past.limited.saturating_add(u32::from(limited));
         // A gateway status in the absolute form may be the exit's own word.
         let doubtful = matches!(evidence.outcome, Outcome::OriginError { .. }) && evidence.seen != Seen::Seen;
         let other = match evidence.outcome.domain() {
@@ -81,24 +109,29 @@ impl Trail {
             _ => doubtful,
         };
         if other {
-            note(&mut self.avoid, exit);
+            note(&mut past.avoid, exit);
         }
         if matches!(evidence.outcome, Outcome::Blocked { .. }) {
-            self.burned = self.burned.saturating_add(1);
+            past.burned = past.burned.saturating_add(1);
             if !charged {
-                note(&mut self.refused, exit);
+                note(&mut past.refused, exit);
             }
         }
     }
 
     /// The exit that was blocked served others: if that is laid to the request, it goes through none of them again.
     pub(crate) fn record_clean_block(&mut self, exit: ExitId, lease: u64) {
-        (self.clean_blocks, self.clean_block) = (self.clean_blocks.saturating_add(1), Some(lease));
-        note(&mut self.refused, exit);
+        let past = self.past_mut();
+        (past.clean_blocks, past.clean_block) = (past.clean_blocks.saturating_add(1), Some(lease));
+        note(&mut past.refused, exit);
+    }
+
+    pub(crate) fn past_mut(&mut self) -> &mut Past {
+        Arc::make_mut(self.past.get_or_insert_default())
     }
 
     pub(crate) fn is_clean(&self) -> bool {
-        self.avoid.is_empty() && self.refused.is_empty()
+        self.past.as_ref().is_none_or(|past| past.avoid.is_empty() && past.refused.is_empty())
     }
 }
 

@@ -69,14 +69,16 @@ struct State {
     last: Option<(Receipt, Evidence)>,
     /// Weak, because the lease knows the slot.
     current: Weak<Shared>,
-    /// As many in place as the default rules send.
-    records: SmallVec<[AttemptRecord; 4]>,
+    /// Two in place: few requests are sent more often, and a slot above a kilobyte costs the allocator a slow path.
+    records: SmallVec<[AttemptRecord; 2]>,
     /// How many records went, to keep within the bound.
     forgotten: u32,
     /// The wait before the attempt to come.
     wait: Duration,
     waited: Duration,
     kept: Option<Error>,
+    /// The request is over.
+    over: bool,
     /// Why the request was not sent again, and when it may be served.
     stopped: Option<(Why, Instant)>,
 }
@@ -103,6 +105,9 @@ impl Attempt {
     /// request carries may keep its answer.
     pub(crate) fn end(&self) {
         let mut state = lock(&self.0.state);
+        if mem::replace(&mut state.over, true) {
+            return;
+        }
         let over = (mem::take(&mut state.carried), state.ask.take(), state.kept.take());
         drop(state);
         drop(over);

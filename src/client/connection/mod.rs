@@ -11,7 +11,6 @@ use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper::rt::Executor;
 use hyper_util::rt::TokioIo;
-use smallvec::{SmallVec, smallvec};
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -50,7 +49,7 @@ enum Sender {
 struct Shared {
     wire: Arc<Counts>,
     /// The task that moves the bytes, and over HTTP/2 the one that feeds it with requests.
-    drivers: SmallVec<[AbortHandle; 2]>,
+    drivers: [Option<AbortHandle>; 2],
     /// How often the exit's connections had been evicted when this one was begun.
     evictions: u32,
     /// What the proxy said of its exit when it made the tunnel.
@@ -87,7 +86,7 @@ impl Connection {
                 let mut builder = http1::Builder::new();
                 let builder = builder.ignore_invalid_headers_in_responses(true).max_buf_size(MAX_HEAD);
                 let (sender, connection) = builder.handshake(io).await.map_err(failed)?;
-                (Sender::Http1(sender), smallvec![tokio::spawn(connection).abort_handle()])
+                (Sender::Http1(sender), [Some(tokio::spawn(connection).abort_handle()), None])
             }
             Protocol::Http2 => {
                 let spawned = FirstSpawned::default();
@@ -95,7 +94,7 @@ impl Connection {
                 let builder = builder.max_header_list_size(MAX_HEAD as u32);
                 let (sender, connection) = builder.handshake(io).await.map_err(failed)?;
                 let feeder = tokio::spawn(connection).abort_handle();
-                (Sender::Http2(sender), spawned.0.get().cloned().into_iter().chain([feeder]).collect())
+                (Sender::Http2(sender), [spawned.0.get().cloned(), Some(feeder)])
             }
         };
         let doubted = AtomicBool::new(false);
@@ -240,7 +239,7 @@ impl Drop for Connection {
 
 impl Shared {
     fn abort(&self) {
-        self.drivers.iter().for_each(AbortHandle::abort);
+        self.drivers.iter().flatten().for_each(AbortHandle::abort);
     }
 }
 
@@ -248,7 +247,7 @@ impl Drop for Shared {
     /// The last owner has gone: the drivers say good-bye and end by themselves, unless the other end takes nothing any
     /// more. What it does not take would keep the socket open for ever.
     fn drop(&mut self) {
-        if self.drivers.iter().all(AbortHandle::is_finished) {
+        if self.drivers.iter().flatten().all(AbortHandle::is_finished) {
             return;
         }
         let listens = !self.wire.has_ended() && !*self.doubted.get_mut();
@@ -256,7 +255,7 @@ impl Drop for Shared {
         let drivers = std::mem::take(&mut self.drivers);
         runtime.spawn(async move {
             sleep(GOOD_BYE).await;
-            drivers.iter().for_each(AbortHandle::abort);
+            drivers.iter().flatten().for_each(AbortHandle::abort);
         });
     }
 }

@@ -60,7 +60,7 @@ fn a_suspicion_that_a_trial_confirms_is_a_ban_with_a_strike_that_rests_twice_as_
 fn a_request_that_another_exit_refused_proves_nothing_against_the_next() {
     let mut world = World::of(2);
     let mut refused = held();
-    refused.trail.burned = 1;
+    refused.trail.past_mut().burned = 1;
     near(block(&mut world), 10.0);
     for _ in 0..3 {
         assert!(world.once(&refused, BLOCKED).trial);

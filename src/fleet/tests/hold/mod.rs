@@ -159,7 +159,7 @@ fn what_was_in_flight_says_nothing_new() {
 fn a_page_that_fails_alone_is_no_failure_of_the_site_but_all_who_come_back_are() {
     let send = |world: &mut World| {
         let mut ask = once();
-        ask.trail.sends = 1;
+        ask.trail.past_mut().sends = 1;
         for _ in 0..8 {
             if let Ok(grant) = world.at("a.test", &ask) {
                 world.finish(&grant, DOWN);
