@@ -81,8 +81,8 @@ impl Page<'_> {
             text,
             "{small} rows of smaller losses stand in [the tables](simulation/tables.md#all-losses).\n\n"
         );
-        let makespans = uneven::makespans(self.compared, self.settings);
-        let _ = write!(text, "### Done earlier with other work\n\n{}\n\n{makespans}\n", prose::UNEVEN);
+        let makespans = uneven::makespans(self.compared, self.results, self.settings);
+        let _ = write!(text, "### Far slower\n\n{}\n\n{makespans}\n", prose::UNEVEN);
         let seeds = uneven::seeds(self.results, self.settings);
         let _ = write!(text, "### Bad seeds\n\n{}\n\n{seeds}\n", prose::SEEDS);
         text

@@ -1,6 +1,6 @@
 //! What `--full` plays, and so what the page tells of: which worlds, at which sizes, by which designs.
 
-use crate::settings::{self, Setting};
+use crate::settings::Setting;
 use tower_egress::lab::sim::{Part, Policy, Scenario};
 
 /// Worlds that are played at the same sizes and by the same designs.
@@ -28,6 +28,12 @@ fn usual() -> Vec<Policy> {
         .collect()
 }
 
+/// Those without ours by other rules or without a part: where that tells no more than in the same site's other worlds, or a run has
+/// five times as many jobs.
+fn designs() -> Vec<Policy> {
+    usual().into_iter().filter(|policy| !policy.is_ours() || *policy == Policy::Ours).collect()
+}
+
 fn groups() -> Vec<Group> {
     let group = |worlds: &[&'static str], sizes, policies| Group { worlds: worlds.to_vec(), sizes, policies };
     let rest: Vec<&str> = Scenario::NAMES
@@ -38,12 +44,13 @@ fn groups() -> Vec<Group> {
     vec![
         group(&Scenario::CORE, &[200, 20], every),
         group(&rest, &[200, 20], usual),
-        group(Scenario::EXITS, &[200, 20], usual),
-        group(&Scenario::PRICES, &[200, 20], usual),
+        group(&["Dead", "Gone", "Flap", "Lossy"], &[200, 20], usual),
+        group(&["Rot", Scenario::PRICES[0], Scenario::PRICES[1]], &[200, 20], designs),
         group(&["Out", "Brown", "Key", "Key2"], &[200, 20], usual),
         // With 32 workers nobody asks A too often, nor opens more tunnels than Full does.
         group(&["A", "Full", "Full2", "Quota", "Login", "Stray5", "Stray10", "Stray"], &[200], usual),
-        group(settings::SURGES, &[200, 20], usual),
+        group(&["T-surge", "S-surge"], &[200, 20], usual),
+        group(&["Esc-surge", "Sub-surge"], &[200, 20], designs),
         group(&["S1", "S2", "S3"], &[50], usual),
     ]
 }

@@ -88,14 +88,14 @@ pub(crate) const LOSING: &str = "\
 Every figure of ours that is at least 5 % worse than another design's in the same world, by the median of the differences
 seed by seed. A row for each figure of a world, against the design that is better by most, with the others that are better beside
 it; the largest loss first, as a share of theirs, each world with all of its rows. Makespans and p99 are compared only where both
-left as many jobs unserved, but for 1 % of them: what is left undone takes no time. Where they did not, the makespans stand in a list of
-their own.";
+left as many jobs unserved, but for 1 % of them: what is left undone takes no time. Where they did not, makespans stand in the list
+of what was far slower.";
 
 pub(crate) const ALL_LOSSES: &str = "Where it loses, from 1 % on.";
 
 pub(crate) const UNEVEN: &str = "\
-Worlds in which ours took more than 1.5 times as long as designs that left more jobs unserved, or fewer; medians, with the three of these that
-served most. Where others served fewer jobs than ours they are no better for that, but whoever wants to be done early may be.";
+Worlds in which ours took more than 1.5 times as long as the oracle, or as designs that left more jobs unserved, or fewer: medians, those furthest from
+the oracle first, with the three of the others that served most. Who serves fewer jobs is no better for being done early, but some may want that.";
 
 pub(crate) const SEEDS: &str = "\
 Medians hide what happens now and then. Worlds in which a seed took ours more than 1.5 times its median, or left 1 % of the jobs more

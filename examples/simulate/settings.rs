@@ -13,7 +13,7 @@ pub(crate) struct Setting {
 const SIZES: &[(u32, u32)] = &[(200, 256), (20, 32), (1_000, 1_024)];
 
 /// Worlds with an overload that ends.
-pub(crate) const SURGES: &[&str] = &["T-surge", "S-surge", "Esc-surge", "Sub-surge"];
+const SURGES: &[&str] = &["T-surge", "S-surge", "Esc-surge", "Sub-surge"];
 
 /// Worlds of one size, with its exits.
 const FIXED: &[(&str, u32)] = &[("S1", 50), ("S2", 50), ("S3", 50)];

@@ -11,29 +11,46 @@ pub(crate) const FAR: f64 = 1.5;
 /// So many designs are named for each world, those that served most.
 const NAMED: usize = 3;
 
-/// A row for each world in which ours took far longer than designs that served fewer jobs, or more.
-pub(crate) fn makespans(compared: &[Compared], settings: &[Setting]) -> String {
+/// A row for each world in which ours took far longer than the oracle, or than designs that served fewer jobs, or more.
+pub(crate) fn makespans(compared: &[Compared], results: &Results, settings: &[Setting]) -> String {
     let mut rows: Vec<(f64, String)> = Vec::new();
     for setting in settings {
-        let is_far = |row: &&Compared| row.is_unequal && row.medians.0 > FAR * row.medians.1;
-        let here =
-            |row: &&Compared| row.setting == *setting && row.what == MAKESPAN.what && !row.theirs.is_ours();
-        let mut far: Vec<&Compared> = compared.iter().filter(here).filter(is_far).collect();
-        far.sort_by(|a, b| a.lost.1.total_cmp(&b.lost.1));
-        let Some(first) = far.first() else { continue };
-        let theirs =
-            |row: &&Compared| format!("{} {:.0} s, {:.0}", row.theirs.name(), row.medians.1, row.lost.1);
-        let named: Vec<String> = far.iter().take(NAMED).map(theirs).collect();
-        let rest = match far.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!("; {more} more that served less than these"),
+        let of = |policy| -> Option<(f64, f64)> {
+            let runs = results.of(setting, policy);
+            (!runs.is_empty()).then(|| (median(runs, MAKESPAN.of), median(runs, UNSERVED.of)))
         };
+        let Some((ours, lost)) = of(Policy::Ours) else { continue };
+        let oracle = of(Policy::Oracle);
+        let beside = oracle.map_or(1.0, |oracle| ours / oracle.0.max(1.0));
+        let far = far(compared, setting);
+        if far.is_empty() && beside <= FAR {
+            continue;
+        }
+        let told = |(seconds, lost): (f64, f64)| format!("{seconds:.0} s, {lost:.0}");
+        let theirs = |row: &&Compared| format!("{} {}", row.theirs.name(), told((row.medians.1, row.lost.1)));
+        let mut others: Vec<String> = far.iter().take(NAMED).map(theirs).collect();
+        if far.len() > NAMED {
+            others.push(format!("{} more that served less than these", far.len() - NAMED));
+        }
         let Setting { world, exits } = setting;
-        let (ours, lost) = (first.medians.0, first.lost.0);
-        let row = format!("| {world} | {exits} | {ours:.0} s, {lost:.0} | {}{rest} |\n", named.join("; "));
-        rows.push((first.lost.1 - lost, row));
+        let (ours, oracle) = (told((ours, lost)), oracle.map_or_else(|| "-".to_owned(), told));
+        let others = if others.is_empty() { "-".to_owned() } else { others.join("; ") };
+        rows.push((-beside, format!("| {world} | {exits} | {ours} | {oracle} | {others} |\n")));
     }
-    table("| world | exits | ours, and jobs not served | others |\n|---|---|---|---|\n", rows)
+    table(
+        "| world | exits | ours, and jobs not served | the oracle | others |\n|---|---|---|---|---|\n",
+        rows,
+    )
+}
+
+/// Who did other work here and was done far earlier, those that served most first.
+fn far<'a>(compared: &'a [Compared], setting: &Setting) -> Vec<&'a Compared> {
+    let is_far = |row: &&Compared| row.is_unequal && row.medians.0 > FAR * row.medians.1;
+    let here =
+        |row: &&Compared| row.setting == *setting && row.what == MAKESPAN.what && !row.theirs.is_ours();
+    let mut far: Vec<&Compared> = compared.iter().filter(here).filter(is_far).collect();
+    far.sort_by(|a, b| a.lost.1.total_cmp(&b.lost.1));
+    far
 }
 
 /// A row for each world in which one of ours took far longer than half of them, or served plainly less.
