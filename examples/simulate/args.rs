@@ -38,7 +38,7 @@ pub(crate) struct Args {
     pub(crate) first_seed: Option<u64>,
 
     /// What docs/simulation.md tells of: all designs in the 12 worlds of the core and the usual ones in all others, at 200 and 20
-    /// exits; ten minutes on two cores
+    /// exits; some ten minutes on two idle cores
     #[arg(long, conflicts_with_all = ["worlds", "policies", "pool"])]
     pub(crate) full: bool,
 
