@@ -78,7 +78,7 @@ async fn a_field_that_is_renamed_breaks_who_reads_it() {
     for (value, known) in [
         (
             &data,
-            "age alarm busiest events_lost exits exits_in_use forgotten hottest in_flight lately leases multiplier origins \
+            "age alarm busiest classes events_lost exits exits_in_use forgotten gateways hottest in_flight lately leases multiplier origins \
              outcomes parked pools refusals uncooled waiting wire",
         ),
         (
