@@ -73,13 +73,16 @@ fn the_layers_put_the_same_jobs_aside_while_a_site_is_down() {
     assert!(run_kept(&world, Policy::Ours, 1).0.parked > 30, "they are told when to come back");
 }
 
+/// With an overload in more detail than the others.
+const SURGES: [&str; 3] = ["T", "S", "Esc"];
+
 #[test]
 fn the_layers_decide_as_the_engine_in_open_loads() {
     for name in ["S1", "S2"] {
         same_for_all(&Scenario::open(name).unwrap().lasting(Duration::from_secs(90)));
     }
     same_for_all(&outage());
-    for name in ["T", "S", "Esc"] {
+    for name in SURGES {
         let world = Scenario::named(name).unwrap().pool(20, 32).surge().lasting(Duration::from_secs(150));
         same_for_all(&world);
     }
@@ -163,11 +166,9 @@ fn the_layers_decide_as_the_engine_where_addresses_change_and_in_classes() {
 
 #[test]
 fn the_layers_decide_as_the_engine_in_every_world_with_an_overload_that_ends() {
-    for name in Scenario::NAMES {
-        let world = Scenario::named(name).unwrap();
-        // Steady where the site has a bad time of its own, and so no more jobs come.
-        let exits = if world.trouble().is_some() { 10 } else { 5 };
-        paused(same(&world.pool(exits, 8).surge().lasting(Duration::from_secs(120)), 1));
+    for name in Scenario::NAMES.iter().filter(|name| !SURGES.contains(name)) {
+        let world = Scenario::named(name).unwrap().pool(5, 8).surge().lasting(Duration::from_secs(120));
+        paused(same(&world, 1));
     }
 }
 
