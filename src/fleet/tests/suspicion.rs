@@ -55,6 +55,21 @@ fn a_suspicion_that_a_trial_confirms_is_a_ban_with_a_strike_that_rests_twice_as_
     );
 }
 
+#[test]
+fn each_success_after_a_block_forgives_half_a_strike() {
+    let mut world = World::of(2);
+    for least in [10.0, 20.0, 39.7, 78.4] {
+        near(block(&mut world), least);
+    }
+    // Three strikes: three trials, and half of them forgiven.
+    for _ in 0..3 {
+        assert!(world.once(&held(), Outcome::Ok).trial);
+    }
+    assert!(!world.lease(&held()).trial, "open");
+    // 1.36 strikes are left, for they fade as well, and one more: 10 s, twice as long for each after the first.
+    near(block(&mut world), 10.0 * 2_f64.powf(1.36));
+}
+
 /// What two exits refuse may be the request.
 #[test]
 fn a_request_that_another_exit_refused_proves_nothing_against_the_next() {
