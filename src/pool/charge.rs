@@ -2,7 +2,7 @@
 //!
 //! | outcome | heat of the pair | pair | exit |
 //! |---|---|---|---|
-//! | ok | good | passes a trial; 20 in a row forgive a strike | works |
+//! | ok | good | passes a trial; forgives half a strike | works |
 //! | rate limited | bad | rests as long as the hint says, else max(1 s, the origin's gap); no strike, unless it fails a trial after a whole rest | works |
 //! | blocked | bad | a suspicion, or one strike; rests max(hint, what `refuse` says) | works |
 //! | origin error | a quarter bad | - | works |

@@ -13,8 +13,9 @@ use std::time::Duration;
 const STRIKE_HALF_LIFE: f32 = 1_800.0;
 /// Fewer strikes than this are none.
 const COLD_STRIKES: f32 = 0.1;
-/// One strike is forgiven for as many successes in a row.
-const FORGIVEN_AFTER: u8 = 20;
+/// Strikes that a success forgives: who serves one more request is not banned, whatever the block before it was. With as many, strikes
+/// grow where more than a third of what an exit is sent is blocked, and fall elsewhere.
+const FORGIVEN: f32 = 0.5;
 /// From the second strike within half an hour on, a pair must pass three trials in a row instead of one.
 const CAREFUL_FROM: f32 = 1.5;
 
@@ -31,7 +32,6 @@ pub(crate) struct Pair {
     pub(super) paced: bool,
     strikes: f32,
     struck: Time,
-    run: u8,
     /// Successes since the last block, as far as they matter; a pair that was never blocked had enough. What was sent before
     /// the block is none.
     calm: u8,
@@ -70,7 +70,7 @@ impl Pair {
 
     /// One more strike; returns how many there are.
     pub(super) fn strike(&mut self, now: Time) -> f32 {
-        (self.strikes, self.struck, self.run) = (self.strikes(now) + 1.0, now, 0);
+        (self.strikes, self.struck) = (self.strikes(now) + 1.0, now);
         self.strikes
     }
 
@@ -117,10 +117,6 @@ impl Pair {
 
     /// An attempt went well; says whether that shows that a block before was noise.
     pub(super) fn success(&mut self, now: Time, by: &Receipt) -> bool {
-        self.run += 1;
-        if self.run == FORGIVEN_AFTER {
-            (self.strikes, self.struck, self.run) = ((self.strikes(now) - 1.0).max(0.0), now, 0);
-        }
         if self.gate.is_stale(by.sent) {
             // It was no block after all.
             if self.suspicion == Suspicion::Open(by.id) {
@@ -130,6 +126,9 @@ impl Pair {
         }
         self.calm = self.calm.saturating_add(1);
         self.gate.pass(by.id, self.trials_needed(now));
+        if self.strikes > 0.0 {
+            (self.strikes, self.struck) = ((self.strikes(now) - FORGIVEN).max(0.0), now);
+        }
         let open = matches!(self.suspicion, Suspicion::Open(_));
         if open {
             self.suspicion = Suspicion::Passed(by.id);
@@ -138,7 +137,10 @@ impl Pair {
     }
 
     fn trials_needed(&self, now: Time) -> u8 {
-        if !self.paced && self.strikes(now) >= CAREFUL_FROM { 3 } else { 1 }
+        // What the trials before this one have forgiven is not over before the last of them.
+        let passed = if let State::Trial { passed, .. } = self.gate.state() { passed } else { 0 };
+        let strikes = self.strikes(now) + FORGIVEN * f32::from(passed);
+        if !self.paced && strikes >= CAREFUL_FROM { 3 } else { 1 }
     }
 
     /// How long a block rests the pair: `base` doubles with each strike after the first, up to an hour. Strikes fade while
@@ -204,7 +206,6 @@ impl Pairs {
             paced: false,
             strikes: 0.0,
             struck: Time::ZERO,
-            run: 0,
             calm: u8::MAX,
             suspicion: Suspicion::None,
         })?;

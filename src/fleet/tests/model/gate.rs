@@ -87,6 +87,11 @@ impl Gate {
         }
     }
 
+    /// How many trials have passed since its rest.
+    pub(super) const fn passed(&self) -> u8 {
+        if let Mode::Trial { passed, .. } = self.mode { passed } else { 0 }
+    }
+
     pub(super) fn pass(&mut self, now: u64, lease: LeaseNo, needed: u8) {
         self.leave(now, lease);
         if let Mode::Trial { passed, .. } = &mut self.mode {

@@ -116,7 +116,6 @@ pub(super) struct Pair {
     pub(super) seen: Vec<Seen>,
     pub(super) strikes: f64,
     pub(super) struck: u64,
-    pub(super) in_a_row: u32,
     /// Its last rest followed a block; it was the last usable exit then.
     pub(super) burned: bool,
     pub(super) paced: bool,

@@ -52,7 +52,7 @@ impl State {
                 pair.suspected_by = (suspicion && !slot).then_some(no);
             }
             if (blocked && !suspicion) || (trial && !pair.paced) {
-                (pair.strikes, pair.struck, pair.in_a_row) = (pair.strikes_at(now) + 1.0, now, 0);
+                (pair.strikes, pair.struck) = (pair.strikes_at(now) + 1.0, now);
             }
             let strikes = pair.strikes_at(now);
             let rest = match (blocked, trial) {
@@ -85,7 +85,6 @@ impl Pair {
             seen: Vec::new(),
             strikes: 0.0,
             struck: 0,
-            in_a_row: 0,
             burned: false,
             paced: false,
             calm: None,
@@ -99,12 +98,8 @@ impl Pair {
         self.strikes * (-seconds(now.saturating_sub(self.struck)) / 1_800.0).exp2()
     }
 
-    /// 20 in a row forgive a strike. Says whether it passes the trial after a suspicion.
+    /// Forgives half a strike. Says whether it passes the trial after a suspicion.
     pub(super) fn succeed(&mut self, now: u64, no: LeaseNo, sent: u64) -> bool {
-        self.in_a_row += 1;
-        if self.in_a_row == 20 {
-            (self.strikes, self.struck, self.in_a_row) = ((self.strikes_at(now) - 1.0).max(0.0), now, 0);
-        }
         if self.gate.is_old(sent) {
             if self.suspected_by == Some(no) {
                 (self.suspected_by, self.calm) = (None, None);
@@ -112,8 +107,12 @@ impl Pair {
             return false;
         }
         self.calm = self.calm.map(|calm| calm + 1);
-        let careful = !self.paced && self.strikes_at(now) >= 1.5;
+        let forgiven = 0.5 * f64::from(self.gate.passed());
+        let careful = !self.paced && self.strikes_at(now) + forgiven >= 1.5;
         self.gate.pass(now, no, if careful { 3 } else { 1 });
+        if self.strikes > 0.0 {
+            (self.strikes, self.struck) = ((self.strikes_at(now) - 0.5).max(0.0), now);
+        }
         let noise = self.suspected_by.take().is_some();
         if noise {
             self.passed_by = Some(no);
