@@ -26,13 +26,16 @@ impl Pool {
             if let State::Resting { until } = pair.gate.state() {
                 assert!(origin.resting.contains(&(until, pair.exit)));
             }
+            if let State::Spaced { until } = pair.gate.state() {
+                assert!(origin.spaced.contains(&(until, pair.exit)));
+            }
         }
         for origin in self.origins.iter() {
             let spaced = |pair: &&Pair| {
                 let at = self.origins.get(pair.origin).is_some_and(|at| at.name == origin.name);
                 at && pair.exit.index().is_some() && matches!(pair.gate.state(), State::Spaced { .. })
             };
-            assert_eq!(origin.spaced as usize, self.pairs.iter().filter(spaced).count());
+            assert_eq!(origin.spaced.len(), self.pairs.iter().filter(spaced).count());
             assert!(origin.resting.len() <= origin.benched.len() as usize);
             let here = |pair: &&Pair| {
                 let at = self.origins.get(pair.origin);

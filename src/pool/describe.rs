@@ -104,7 +104,10 @@ impl Pool {
             counts: record.counts,
             wire: record.wire,
             heat: record.heat.prior(now),
-            benched: record.benched.len().saturating_sub(record.spaced),
+            benched: record
+                .benched
+                .len()
+                .saturating_sub(u32::try_from(record.spaced.len()).unwrap_or(u32::MAX)),
             held: Self::held_for(now, &record.room),
             gap: record.gap.figure(),
             spread: self.spreads.figure(record.spread, now),

@@ -94,8 +94,8 @@ impl Pool {
             if let Some(record) = self.origins.get_mut(origin) {
                 if let Some(index) = exit.index() {
                     keep_rest(&mut record.resting, exit, before, after);
-                    record.spaced += u32::from(matches!(after, State::Spaced { .. }));
-                    record.spaced -= u32::from(matches!(before, State::Spaced { .. }));
+                    let spaced = |state| if let State::Spaced { until } = state { Some(until) } else { None };
+                    keep(&mut record.spaced, exit, spaced(before), spaced(after));
                     record.benched.set(index, !after.admits(), self.exits.len());
                 }
             }
@@ -106,10 +106,15 @@ impl Pool {
 
 /// Keeps a set of rests in step with a gate.
 fn keep_rest(set: &mut BTreeSet<(Time, ExitIx)>, exit: ExitIx, before: State, after: State) {
-    if let State::Resting { until } = before {
+    let resting = |state| if let State::Resting { until } = state { Some(until) } else { None };
+    keep(set, exit, resting(before), resting(after));
+}
+
+fn keep(set: &mut BTreeSet<(Time, ExitIx)>, exit: ExitIx, before: Option<Time>, after: Option<Time>) {
+    if let Some(until) = before {
         set.remove(&(until, exit));
     }
-    if let State::Resting { until } = after {
+    if let Some(until) = after {
         set.insert((until, exit));
     }
 }

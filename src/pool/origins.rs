@@ -59,8 +59,8 @@ pub(crate) struct OriginRecord {
     pub(super) gap: Gap,
     /// Exits whose pair admits nobody.
     pub(super) benched: Bits,
-    /// How many of them were but used a moment ago.
-    pub(super) spaced: u32,
+    /// When each of them that was but used a moment ago is back.
+    pub(super) spaced: BTreeSet<(Time, ExitIx)>,
     /// How many places rest here after a block. A session is let go instead, and its pair forgotten.
     pub(super) burned: u32,
     /// When each resting pair's rest is over.
@@ -165,7 +165,7 @@ impl Origins {
             proof: Proof::default(),
             gap: Gap::default(),
             benched: Bits::default(),
-            spaced: 0,
+            spaced: BTreeSet::new(),
             burned: 0,
             resting: BTreeSet::new(),
             room: Room::EMPTY,

@@ -38,7 +38,7 @@ impl View<'_> {
         let benched = left.min(self.record.benched.len());
         counts.avoided = left - benched;
         counts.cooling = benched.min(count(self.record.resting.len()));
-        counts.busy = (benched - counts.cooling).min(self.record.spaced);
+        counts.busy = (benched - counts.cooling).min(count(self.record.spaced.len()));
         counts.on_trial = (down - dead) + (benched - counts.cooling - counts.busy);
         let soonest = self.first_back();
         let trial = (counts.on_trial > 0 || soonest.is_none()).then(|| self.now + TRIAL);
@@ -185,15 +185,15 @@ impl View<'_> {
         NoExit::Unusable { retry_at: retry_at.max(back), counts, by }
     }
 
-    /// When the first of those that rest is back.
+    /// When the first is back of those that rest, or are kept from their next use.
     fn first_back(&self) -> Option<Time> {
         let mut first = None;
-        for rests in [&self.pool.dead, &self.record.resting] {
+        for rests in [&self.pool.dead, &self.record.resting, &self.record.spaced] {
             for (until, exit) in rests {
                 if first.is_some_and(|first| first <= *until) {
                     break;
                 }
-                let back = self.back(*exit);
+                let back = self.back(*exit).max(*until);
                 first = Some(first.map_or(back, |first: Time| first.min(back)));
             }
         }

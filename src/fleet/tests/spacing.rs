@@ -282,3 +282,22 @@ fn an_exit_is_not_the_last_while_others_are_but_kept_from_their_next_use() {
         assert!((0.99 * least..=1.25 * least).contains(&rest), "{rest} for {least}");
     }
 }
+
+/// However long another rests: who comes back when it is told to keeps a fleet at work.
+#[test]
+fn a_refusal_says_when_the_first_exit_may_be_used_again_after_its_gap() {
+    let mut world = quick(config(3));
+    let per = LeaseRequest::per_request();
+    taught(&mut world, &per);
+    let gap = gap(&world).unwrap();
+    // Both trials pass, so that all are as good as new.
+    (0..6).for_each(|_| drop(world.pass(secs(1)).once(&per, Outcome::Ok)));
+    world.pass(secs(1)).once(&per, BLOCKED);
+    let used = [(); 2].map(|()| world.lease(&per));
+    assert!(used.iter().all(|grant| !grant.trial));
+    let lone = LeaseRequest::per_request().patience(Duration::ZERO);
+    let refused = world.at("a.test", &lone).map(|grant| grant.receipt.exit);
+    let Err(Refusal::NoUsableExit { retry_at, counts, .. }) = refused else { panic!("{refused:?}") };
+    assert_eq!((counts.cooling, counts.busy), (1, 2), "{counts:?}");
+    assert_eq!(retry_at.since(world.now), gap);
+}
