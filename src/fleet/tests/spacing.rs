@@ -282,3 +282,18 @@ fn an_exit_is_not_the_last_while_others_are_but_kept_from_their_next_use() {
         assert!((0.99 * least..=1.25 * least).contains(&rest), "{rest} for {least}");
     }
 }
+
+#[test]
+fn a_block_that_follows_three_429s_of_its_exit_is_one_for_the_gap_and_one_that_follows_two_is_not() {
+    for (limits, longer) in [(2, false), (3, true)] {
+        let mut world = quick(config(2));
+        for rest in [2, 3, 6].into_iter().take(limits) {
+            world.once(&held(), limited(None));
+            world.pass(secs(rest));
+        }
+        let before = gap(&world).unwrap();
+        world.once(&held(), BLOCKED);
+        let after = gap(&world).unwrap();
+        assert_eq!(after > before, longer, "{limits}: {before:?}, then {after:?}");
+    }
+}
