@@ -4,7 +4,7 @@
 //! |---|---|---|---|
 //! | ok | good | passes a trial; forgives half a strike | works |
 //! | rate limited | bad | rests as long as the hint says, else max(1 s, the origin's gap); no strike, unless it fails a trial after a whole rest | works |
-//! | blocked | bad | a suspicion, or one strike; rests max(hint, what `refuse` says) | works |
+//! | blocked | bad | a suspicion, or one strike; rests max(hint, what `refuse` says); after three 429s or more in half a minute it counts as one for the gap | works |
 //! | origin error | a quarter bad | - | works |
 //! | proxy error | - | - | one fault |
 //! | interrupted, origin TLS, a gateway status in the absolute form | - | - | half a fault, if the origin works for others; taken back if three exits meet it and nobody anything else |
@@ -140,11 +140,17 @@ impl Pool {
             return (false, minded);
         }
         record.heat.add(now, share);
+        // A ban that limits have led to says that they are the site's, and that the gap is too short.
+        let banned = may_be_ban(&evidence.outcome)
+            && self.pairs.at(exit, origin).is_some_and(|pair| pair.earns_ban(now));
+        if banned {
+            record.gap.is_no_chance();
+        }
         let limited = evidence.outcome.is_rate_limited();
         // A 503 that says when to come back is a word on the site and not on how often an exit may ask: holds are for that.
         let on_exits = !(limited && evidence.for_all);
-        let record = if on_exits && (limited || record.gap.is_watched()) {
-            self.learn_gap(now, by, limited, before);
+        let record = if on_exits && (limited || banned || record.gap.is_watched()) {
+            self.learn_gap(now, by, limited || banned, before);
             let Some(record) = self.origins.get_mut(origin) else { return (false, minded) };
             record
         } else {
@@ -181,7 +187,12 @@ impl Pool {
             let (origins, exits) = (&self.origins, &self.exits);
             let gone = |exit, origin| origins.get(origin).is_none() || exits.get(exit).is_none();
             match self.pairs.make(now, exit, origin, gone) {
-                Some(slot) => self.refuse_pair(now, by, evidence, slot, (share, hash, again)),
+                Some(slot) => {
+                    if limited && on_exits && !before.is_some_and(Outcome::is_rate_limited) {
+                        self.with_pair(slot, |pair| pair.limit(now));
+                    }
+                    self.refuse_pair(now, by, evidence, slot, (share, hash, again));
+                }
                 None => self.uncooled += 1,
             }
         } else if let Some(slot) = self.pairs.find(exit, origin) {
@@ -298,6 +309,12 @@ fn share(by: &Receipt, outcome: &Outcome) -> Option<f32> {
         Outcome::OriginError { .. } => Some(BROKEN),
         _ => None,
     }
+}
+
+/// Whether a refusal may be a ban of the exit: what is refused for its pattern is none.
+#[inline]
+const fn may_be_ban(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Blocked { by } if !matches!(by, BlockedBy::Pattern))
 }
 
 /// Whether it may be what everybody meets at the origin.

@@ -3,6 +3,7 @@
 //! | they depend on | what follows |
 //! |---|---|
 //! | the request | a block on a clean exit is laid to the request: the pair rests for a second, without heat or strike. If the request passes elsewhere, it was the exit's after all, and is charged as usual |
+//! | the request, but the exit was limited three times or more in half a minute | the block is the ban that follows, and is charged |
 //! | the subnet | its other exits rest once, as after a first block |
 //! | the exit, or nothing of them | nothing: the governor may slow down, and no rest is made shorter |
 //!
@@ -52,9 +53,10 @@ impl Pool {
         false
     }
 
-    /// Whether a block is laid to the request.
+    /// Whether a block is laid to the request: not one that follows limits.
     fn spares(&self, now: Time, by: &Receipt, origin: OriginIx) -> bool {
-        by.clean && self.blocks_requests(now, origin)
+        let earned = || self.pairs.at(by.at.0, origin).is_some_and(|pair| pair.earns_ban(now));
+        by.clean && self.blocks_requests(now, origin) && !earned()
     }
 
     /// What an origin's blocks depend on, if that is clear.

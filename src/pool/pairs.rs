@@ -16,6 +16,10 @@ const COLD_STRIKES: f32 = 0.1;
 /// Strikes that a success forgives: who serves one more request is not banned, whatever the block before it was. With as many, strikes
 /// grow where more than a third of what an exit is sent is blocked, and fall elsewhere.
 const FORGIVEN: f32 = 0.5;
+/// 429s of a pair are remembered by a count that halves in so many seconds: sites count them within a minute or so.
+const LIMITS_HALF_LIFE: f32 = 30.0;
+/// While more are remembered, three at least within half a minute, a block is what they led to.
+const LIMITS_LEAD: f32 = 2.0;
 /// From the second strike within half an hour on, a pair must pass three trials in a row instead of one.
 const CAREFUL_FROM: f32 = 1.5;
 
@@ -36,6 +40,9 @@ pub(crate) struct Pair {
     /// the block is none.
     calm: u8,
     suspicion: Suspicion,
+    /// 429s lately, as of then.
+    limits: f32,
+    limited: Time,
 }
 
 /// Whether it was blocked though it was good until then, and what the trial after has shown of that.
@@ -68,6 +75,20 @@ impl Pair {
         self.strikes * libm::exp2f(-now.since(self.struck).as_secs_f32() / STRIKE_HALF_LIFE)
     }
 
+    fn limits(&self, now: Time) -> f32 {
+        self.limits * libm::exp2f(-now.since(self.limited).as_secs_f32() / LIMITS_HALF_LIFE)
+    }
+
+    /// One more 429.
+    pub(super) fn limit(&mut self, now: Time) {
+        (self.limits, self.limited) = (self.limits(now) + 1.0, now);
+    }
+
+    /// Whether it was limited so often lately that a block is the ban that follows.
+    pub(super) fn earns_ban(&self, now: Time) -> bool {
+        self.limits(now) > LIMITS_LEAD
+    }
+
     /// One more strike; returns how many there are.
     pub(super) fn strike(&mut self, now: Time) -> f32 {
         (self.strikes, self.struck) = (self.strikes(now) + 1.0, now);
@@ -80,6 +101,10 @@ impl Pair {
         let good = calm.is_some_and(|calm| self.calm.saturating_sub(u8::from(again)) >= calm);
         let before = std::mem::replace(&mut self.suspicion, Suspicion::None);
         self.calm = 0;
+        // What was called a success before has forgiven as much, unless it was all there was.
+        if again && self.strikes > 0.0 {
+            self.strikes += FORGIVEN;
+        }
         match before {
             Suspicion::Open(_) => Block::Ban,
             _ if good && !trial => {
@@ -99,9 +124,12 @@ impl Pair {
         passed
     }
 
-    /// No trial will show what its block was: another exit is behind it.
-    pub(super) fn acquit(&mut self) {
+    /// No trial will show what its block was: another exit is behind it, which has earned nothing.
+    pub(super) fn acquit(&mut self, blocked: bool) {
         self.suspicion = Suspicion::None;
+        if blocked {
+            self.limits = 0.0;
+        }
     }
 
     pub(super) fn strikes_now(&self, now: Time) -> f32 {
@@ -208,6 +236,8 @@ impl Pairs {
             struck: Time::ZERO,
             calm: u8::MAX,
             suspicion: Suspicion::None,
+            limits: 0.0,
+            limited: Time::ZERO,
         })?;
         self.by_place.insert((exit, origin), slot);
         Some(slot)

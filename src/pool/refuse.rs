@@ -167,7 +167,7 @@ fn refuse(
     pair.gate.shut(now, now + rest.max(least).mul_f64(stretch));
     (pair.burned, pair.paced) = (blocked && !terms.last, terms.last);
     if terms.doubts.is_some_and(|doubts| !doubts.stays) {
-        pair.acquit();
+        pair.acquit(blocked);
     }
     let shown = match block {
         _ if after_all => Some(Shown::BanAfterAll),

@@ -88,3 +88,25 @@ fn one_attempt_refuses_one_login_however_often_it_is_said() {
     world.end(&grant);
     assert!(!world.lease(&LeaseRequest::per_request()).trial, "one stray refusal doubts nothing");
 }
+
+/// As of a page that only its reader knows for one.
+#[test]
+fn a_block_that_is_told_after_a_success_costs_as_much_as_one_that_is_told_at_once() {
+    let last = |late: bool| {
+        let mut world = World::of(2);
+        let exit = world.lease(&held()).receipt.exit;
+        let start = world.now;
+        for _ in 0..8 {
+            let here = || world.pass(Duration::from_millis(100)).at("a.test", &held()).ok();
+            let grant =
+                std::iter::repeat_with(here).flatten().find(|grant| grant.receipt.exit == exit).unwrap();
+            if late {
+                world.report(&grant, Outcome::Ok);
+            }
+            world.finish(&grant, BLOCKED);
+        }
+        world.now.since(start).as_secs()
+    };
+    let (late, soon) = (last(true), last(false));
+    assert!(late * 10 >= soon * 9, "{late} s for {soon}");
+}

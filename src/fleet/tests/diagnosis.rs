@@ -374,3 +374,23 @@ fn without_the_part_nothing_is_diagnosed() {
     let seen = Crawl { seconds: 60, ..Crawl::POISONED }.run(1);
     assert!(seen.told.is_empty() && seen.all[1].refused == 0);
 }
+
+#[test]
+fn a_block_is_not_laid_to_the_request_where_three_429s_of_its_exit_came_before() {
+    for (limits, burns) in [(0, false), (2, false), (3, true)] {
+        let mut world = World::poisoned();
+        // Who holds an exit is sent through it however hot it is.
+        let asks =
+            (0..1_000).map(|key| LeaseRequest::new(format!("k{key}")).granularity(Granularity::Static));
+        let mut leased = asks.map(|ask| (world.lease(&ask), ask));
+        let (grant, ask) = leased.find(|(grant, _)| grant.receipt.clean).unwrap();
+        drop(leased);
+        let (exit, origin) = grant.receipt.at;
+        let all: Vec<_> = (0..limits).map(|_| world.lease(&ask)).collect();
+        all.iter().for_each(|grant| world.finish(grant, limited(None)));
+        let heat = |world: &World| world.fleet.pool.heat(world.now, exit, origin);
+        let before = heat(&world);
+        world.finish(&grant, BLOCKED);
+        assert_eq!(heat(&world) > before, burns, "{limits}");
+    }
+}

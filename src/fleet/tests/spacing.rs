@@ -286,18 +286,30 @@ fn an_exit_is_not_the_last_while_others_are_but_kept_from_their_next_use() {
 /// However long another rests: who comes back when it is told to keeps a fleet at work.
 #[test]
 fn a_refusal_says_when_the_first_exit_may_be_used_again_after_its_gap() {
-    let mut world = quick(config(3));
+    let mut world = quick(config(2));
+    taught(&mut world, &held());
+    world.once(&held(), Outcome::Ok);
     let per = LeaseRequest::per_request();
-    taught(&mut world, &per);
-    let gap = gap(&world).unwrap();
-    // Both trials pass, so that all are as good as new.
-    (0..6).for_each(|_| drop(world.pass(secs(1)).once(&per, Outcome::Ok)));
-    world.pass(secs(1)).once(&per, BLOCKED);
-    let used = [(); 2].map(|()| world.lease(&per));
-    assert!(used.iter().all(|grant| !grant.trial));
-    let lone = LeaseRequest::per_request().patience(Duration::ZERO);
-    let refused = world.at("a.test", &lone).map(|grant| grant.receipt.exit);
-    let Err(Refusal::NoUsableExit { retry_at, counts, .. }) = refused else { panic!("{refused:?}") };
-    assert_eq!((counts.cooling, counts.busy), (1, 2), "{counts:?}");
-    assert_eq!(retry_at.since(world.now), gap);
+    let burned = world.once(&per, BLOCKED).receipt.exit;
+    assert_ne!(world.pass(secs(1)).once(&held(), Outcome::Ok).receipt.exit, burned);
+    let Err(Refusal::NoUsableExit { retry_at, counts, .. }) = world.at("a.test", &per) else {
+        panic!("one rests, and one was used a moment ago")
+    };
+    assert_eq!((counts.cooling, counts.busy), (1, 1), "{counts:?}");
+    assert_eq!(Some(retry_at.since(world.now)), gap(&world));
+}
+
+#[test]
+fn a_block_that_follows_three_429s_of_its_exit_is_one_for_the_gap_and_one_that_follows_two_is_not() {
+    for (limits, longer) in [(2, false), (3, true)] {
+        let mut world = quick(config(2));
+        for rest in [2, 3, 6].into_iter().take(limits) {
+            world.once(&held(), limited(None));
+            world.pass(secs(rest));
+        }
+        let before = gap(&world).unwrap();
+        world.once(&held(), BLOCKED);
+        let after = gap(&world).unwrap();
+        assert_eq!(after > before, longer, "{limits}: {before:?}, then {after:?}");
+    }
 }

@@ -54,6 +54,11 @@ pub(super) struct Gap {
 }
 
 impl Gap {
+    /// A ban has followed limits: what was let go as chance is none.
+    pub(super) fn is_no_chance(&mut self) {
+        self.excuse = None;
+    }
+
     /// Whether attempts are counted.
     pub(super) fn is_watched(&self) -> bool {
         self.served.since > Time::ZERO
@@ -82,7 +87,7 @@ impl Gap {
         (self.seconds > 0.0).then(|| Duration::from_secs_f32(self.seconds))
     }
 
-    /// One answer of the origin to an attempt that was sent then, and through how many exits it is asked.
+    /// One answer of the origin to an attempt that was sent then, limited or banned for that, and through how many exits it is asked.
     pub(super) fn count(
         &mut self,
         now: Time,

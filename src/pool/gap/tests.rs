@@ -126,6 +126,19 @@ fn limits_by_chance_are_let_go_within_minutes() {
     }
 }
 
+#[test]
+fn what_was_let_go_as_chance_is_learned_again_once_a_ban_has_followed_limits() {
+    for banned in [false, true] {
+        let (mut gap, mut dice) = (Gap::default(), dice(1));
+        let now = play(&mut gap, 20, 20.0, 900.0, |_| dice() < 0.3).unwrap();
+        if banned {
+            gap.is_no_chance();
+        }
+        feed(&mut gap, (now, 20.0), 20.0, 3, 20);
+        assert_eq!(gap.seconds() > 0.0, banned, "{}", gap.seconds());
+    }
+}
+
 /// The size: a limit of one in two seconds, which an exit that is used closer than that exceeds by as much, is hardly ever let
 /// go, with one in a hundred by chance or without.
 #[test]

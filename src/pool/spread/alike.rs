@@ -32,8 +32,9 @@ const PATTERN_SHARE: f64 = 0.20;
 pub(super) struct Past {
     /// R.
     above: f64,
-    /// The sum of p.
+    /// The sum of p, as far as others are what it is made of.
     expected: f64,
+    attempts: f64,
     at: Option<Time>,
 }
 
@@ -89,17 +90,21 @@ impl Alike {
         let (p, hit) = (self.rate, f64::from(u8::from(blocked)));
         let variance = p * (1.0 - p);
         self.sum.add((hit - p, exit.above), variance);
-        self.served.add((p, exit.expected), variance);
         (self.attempts, self.blocks) = (self.attempts + 1.0, self.blocks + hit);
-        (exit.above, exit.expected) = (exit.above + hit - p, exit.expected + p);
+        exit.attempts += 1.0;
+        // Where most go through one exit, p is its own rate, and it cannot be above that.
+        let others = p * (1.0 - exit.attempts / self.attempts).max(0.0);
+        self.served.add((others, exit.expected), variance);
+        (exit.above, exit.expected) = (exit.above + hit - p, exit.expected + others);
         self.rate += (hit - p) * FOLLOWS;
     }
 
-    /// What was counted has turned out otherwise. What others were weighed by it stays.
+    /// What was counted has turned out otherwise, and is counted anew. What others were weighed by it stays.
     pub(super) fn take_back(&mut self, exit: &mut Past, blocked: bool) {
         let hit = f64::from(u8::from(blocked));
-        (self.attempts, self.blocks) = (self.attempts - 1.0, self.blocks - hit);
-        (exit.above, exit.expected) = (exit.above - (hit - self.rate), exit.expected - self.rate);
+        (self.attempts, self.blocks) = ((self.attempts - 1.0).max(0.0), (self.blocks - hit).max(0.0));
+        exit.attempts = (exit.attempts - 1.0).max(0.0);
+        exit.above -= hit - self.rate;
     }
 
     fn age(&mut self, now: Time) {
@@ -136,6 +141,8 @@ impl Past {
     fn age(&mut self, now: Time) {
         let kept = self.at.map_or(1.0, |at| kept(now.since(at)));
         self.at = Some(now);
-        (self.above, self.expected) = (self.above * kept, self.expected * kept);
+        self.above *= kept;
+        self.expected *= kept;
+        self.attempts *= kept;
     }
 }

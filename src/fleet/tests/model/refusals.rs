@@ -48,6 +48,10 @@ impl State {
                     proofs.push((no, true));
                 }
                 (pair.passed_by, pair.calm) = (None, Some(0));
+                // Nor has it forgiven anything.
+                if again && pair.strikes > 0.0 {
+                    pair.strikes += 0.5;
+                }
                 // A slot's next token is another exit.
                 pair.suspected_by = (suspicion && !slot).then_some(no);
             }

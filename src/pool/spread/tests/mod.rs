@@ -162,6 +162,23 @@ fn a27_bad_exits_that_rest_are_never_called_a_pattern() {
     }
 }
 
+/// Of one exit nobody knows what others would do; nor where hardly any other is asked.
+#[test]
+fn a27_what_one_exit_is_blocked_is_never_called_a_pattern() {
+    let ids = ids(10);
+    for seed in 0..50 {
+        let alone = trial(&ids[..1], 400, true, seed, |_| 0.5);
+        assert_eq!(alone.verdict, SpreadVerdict::Unclear, "{alone}");
+        let (mut dice, mut spread) = (Dice(mix(seed)), Counts::new(at(0)));
+        for _ in 0..400 {
+            let exit = if dice.unit() < 0.95 { 0 } else { 1 + dice.below(9) };
+            spread.count(at(1), ids[exit], exit == 0 && dice.unit() < 0.5, || None);
+        }
+        let most = spread.figure(at(1)).unwrap();
+        assert_ne!(most.verdict, SpreadVerdict::Pattern, "{most}");
+    }
+}
+
 #[test]
 fn a27_too_few_numbers_say_nothing() {
     let ids = ids(100);
