@@ -12,6 +12,8 @@ use std::time::Duration;
 
 /// What rests no longer than this is soon back, and serves in the long run.
 const SOON: Duration = Duration::from_secs(60);
+/// An exit that rests at the site no longer than this, or two of its gaps, was limited and not refused: it serves as the others do.
+const MOMENT: Duration = Duration::from_secs(2);
 
 /// Every limit there is at one origin. Rates are per second.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -55,11 +57,12 @@ impl Pool {
             until(now, exit.gate.state()).max(resting.get(ix).copied().unwrap_or(now))
         };
         let soon = now + SOON;
+        let moment = now + Duration::from_secs_f32(2.0 * gap).max(MOMENT);
         let known: Vec<_> = fixed.map(|(ix, exit)| (exit, shared(exit), alone(&ix, exit))).collect();
         let is_down = |exit: &ExitRecord| !exit.gate.is_open();
         let mut serve: Vec<&ExitRecord> = Vec::new();
         for (exit, shared, alone) in &known {
-            if *shared <= soon && *alone <= now && !is_down(exit) {
+            if *shared <= soon && *alone <= moment && !is_down(exit) {
                 serve.push(exit);
             }
         }

@@ -148,3 +148,19 @@ fn the_only_exit_serves_though_it_rests_for_a_moment() {
     world.once(&once(), limited(Some(900)));
     assert!(matches!(told(&world).limited_by, LimitedBy::Resting { .. }), "{}", told(&world));
 }
+
+#[test]
+fn an_exit_that_was_limited_a_moment_ago_serves_as_the_others_do_and_one_that_was_refused_does_not() {
+    let list = exits(4).into_iter().collect::<exit::ExitList>();
+    let pools = vec![exit::Pool::new("dc", list).interval(secs(1))];
+    let mut world = World::new(Setup { exits: Vec::new(), pools, ..config(1) });
+    world.once(&once(), Outcome::Ok);
+    for _ in 0..2 {
+        world.once(&once(), limited(None));
+    }
+    let LimitedBy::Exits { exits } = told(&world).limited_by else { panic!("{}", told(&world)) };
+    assert_eq!(exits, 4, "{}", told(&world));
+    world.once(&once(), limited(Some(20)));
+    let LimitedBy::Exits { exits } = told(&world).limited_by else { panic!("{}", told(&world)) };
+    assert_eq!(exits, 3, "{}", told(&world));
+}
