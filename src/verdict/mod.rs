@@ -107,7 +107,7 @@ impl fmt::Display for Why {
             }
             Self::NoUsableExit => "no other exit may serve this origin within its LeaseRequest::patience and deadline",
             Self::OriginHeld => {
-                "the site as a whole is left alone for longer than LeaseRequest::patience and the deadline let it wait"
+                "the site is left alone as a whole, or is given no more at once, for longer than LeaseRequest::patience and the deadline let it wait"
             }
             Self::ExitLost => {
                 "the identity's exit is lost, and its request does not move unasked; lease anew to learn which comes next"
