@@ -32,8 +32,9 @@ pub struct Evidence {
     /// Nobody is charged: what broke was the caller's own (its body, its patience, its machine), or an idle connection that
     /// was closed just when it was used again.
     pub blameless: bool,
-    /// Over plain `http://` the site may have said in its proxy's name what was said of the login. It is doubted for that, and rests a
-    /// minute at most; the word of a refused CONNECT or of a SOCKS proxy alone stops it until somebody resumes it.
+    /// Over plain `http://` the site may have said in its proxy's name what was said of the login or of the gateway. The login is doubted
+    /// for that, and rests a minute at most; the word of a refused CONNECT or of a SOCKS proxy alone stops it until somebody resumes it.
+    /// A gateway that served another site within a minute goes on: the pair of exit and site rests instead.
     pub hearsay: bool,
 }
 

@@ -18,9 +18,9 @@
 //!
 //! **Who may speak where.** The reply to a CONNECT is the proxy's own. In answer to a plain request a vendor that is known is
 //! heard by its own marks and squid's, another's header says nothing; a wait is taken for at most 60 s, since a site may have
-//! asked for it. Nothing keeps a site from sending over plain `http://` what the gateway before it would: its header may rest
-//! a gateway, or a login, for a minute at most: such a word is [hearsay](crate::outcome::Evidence::hearsay), and stops no login for
-//! good. [`tunnel_http`] is the cure where the proxy takes a CONNECT to port 80.
+//! asked for it. Nothing keeps a site from sending over plain `http://` what the gateway before it would: such a word is
+//! [hearsay](crate::outcome::Evidence::hearsay). It may rest a login for a minute at most, and stops none for good; a gateway that
+//! serves other sites it does not rest at all. [`tunnel_http`] is the cure where the proxy takes a CONNECT to port 80.
 //!
 //! [`tunnel_http`]: crate::client::ExitClientBuilder::tunnel_http
 //!

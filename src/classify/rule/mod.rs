@@ -254,6 +254,7 @@ pub(super) fn said(outcome: Outcome, tunnelled: bool, evidence: Evidence) -> Evi
         Outcome::AuthError { .. } if !tunnelled => {
             told.seen(Seen::Unknown).login_accepted(false).hearsay(true)
         }
+        Outcome::GatewayOverloaded { .. } if !tunnelled => told.hearsay(true),
         _ => told,
     }
 }

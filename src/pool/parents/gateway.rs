@@ -70,7 +70,15 @@ impl Pool {
         route.map(|route| format!("{}:{}", route.host(), route.port())).unwrap_or_default()
     }
 
-    /// What is overloaded is left alone, and nothing beside it.
+    /// Whether a word that its site may have forged says nothing of the gateway: it serves others, or nobody kept count yet.
+    fn stands_alone(&mut self, now: Time, by: &Receipt) -> bool {
+        let (exit, origin) = by.at;
+        let known = self.exits.get(exit).is_some_and(|record| record.parents[0].is_some());
+        let served = self.gateway(exit).and_then(|ix| self.parents.get(ix)).map(|parent| parent.served);
+        !known || served.is_some_and(|served| served.another(now, origin))
+    }
+
+    /// What is overloaded is left alone, and nothing beside it: the pair alone, where its site may have said so and others are served.
     pub(super) fn overloaded(
         &mut self,
         now: Time,
@@ -80,6 +88,9 @@ impl Pool {
     ) -> bool {
         let hint = evidence.retry_after.map_or(Duration::ZERO, |hint| hint.wait().min(HINT_CAP));
         let exit = by.at.0;
+        let shared = matches!(scope, GatewayScope::Gateway | GatewayScope::Credential | GatewayScope::Place);
+        let alone = evidence.hearsay && shared && self.stands_alone(now, by);
+        let scope = if alone { GatewayScope::Target } else { scope };
         let parent = match scope {
             GatewayScope::Gateway if evidence.retry_after.is_none() && self.throttle(now, by, true) => {
                 return true;
@@ -159,7 +170,8 @@ impl Pool {
 
     pub(super) fn gateway_works(&mut self, now: Time, by: &Receipt) {
         let Some([Some(ix), _]) = self.exits.get(by.at.0).map(|record| record.parents) else { return };
-        let Some(parent) = self.parents.get(ix) else { return };
+        let Some(parent) = self.parents.0.get_mut(ix.index()) else { return };
+        parent.served.note(now, by.at.1);
         if parent.flow.is_watched() {
             self.throttle(now, by, false);
         }

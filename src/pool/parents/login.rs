@@ -30,9 +30,11 @@ const SURE: u64 = 2;
 const QUOTA: Duration = Duration::from_secs(60);
 const QUOTA_MOST: Duration = Duration::from_secs(900);
 /// How long one rests that only such answers refuse as a site may have forged, and how long at most: no site may hold for longer what
-/// serves others too. It doubles.
+/// serves others too. It doubles, but not while the login was accepted lately: of a site that most requests go to nearly each trial is
+/// forged, and the rests would outgrow what is served between them.
 const HEARSAY: Duration = Duration::from_secs(1);
 const HEARSAY_MOST: Duration = Duration::from_secs(60);
+const HEARSAY_FLAT: Duration = Duration::from_secs(30);
 /// So many refusals wait at most to be charged; the next ones are forgiven.
 const MOST: usize = 1_024;
 
@@ -62,16 +64,17 @@ impl Parent {
     /// Says whether that is news.
     fn stop(&mut self, now: Time, reason: AuthReason, sure: bool) -> bool {
         let doubled = |first: Duration| first.saturating_mul(1 << self.doublings.min(10));
+        let works = self.accepted.is_some_and(|at| now.since(at) <= HEARSAY_FLAT);
         let rest = match reason {
+            _ if !sure && works => HEARSAY,
             _ if !sure => doubled(HEARSAY).min(HEARSAY_MOST),
             AuthReason::Quota => doubled(QUOTA).min(QUOTA_MOST),
             _ => Duration::MAX,
         };
         self.doublings += 1;
         self.held = false;
-        self.row = Row::after(self.entered);
         // Whoever stopped it for a word that is nobody's for sure asks twice again.
-        self.row.enough = if sure { 0 } else { SURE };
+        self.row = if sure { Row::after(self.entered) } else { self.row.after_hearsay(self.entered, SURE) };
         self.refused.clear();
         self.gate.shut(now, now + rest);
         sure || self.doublings == 1
@@ -199,8 +202,10 @@ impl Pool {
                     // All that is out may still be accepted, where nothing was yet.
                     let least = if proven { u64::MAX } else { parent.row.most_of_all() };
                     let most = parent.row.most().min(least);
-                    let stops = !stale && (last_word || most >= parent.row.enough);
-                    let sure = last_word || !hearsay && parent.row.is_proven(SURE);
+                    let enough = parent.enough(proven);
+                    let across = parent.row.is_refused_across_rests(enough);
+                    let stops = !stale && (last_word || across || most >= parent.row.enough);
+                    let sure = last_word || parent.row.is_proven(enough);
                     stops.then(|| parent.stop(now, reason, sure))
                 }
                 State::Resting { .. } => None,

@@ -7,6 +7,7 @@ mod login;
 mod places;
 mod row;
 mod series;
+mod served;
 mod strays;
 mod throttle;
 
@@ -22,6 +23,7 @@ use super::timers::Due;
 use crate::outcome::{AuthReason, Evidence, GatewayScope, Outcome, Phase, Seen};
 use crate::request::Time;
 use row::Row;
+use served::Served;
 use strays::Strays;
 use throttle::Flow;
 
@@ -54,6 +56,7 @@ pub(super) struct Parent {
     strays: Strays,
     /// Of a gateway.
     pub(super) flow: Flow,
+    served: Served,
     faults: u32,
     doublings: u32,
     /// Of a login: it is left alone because it is overloaded, and not doubted.
@@ -98,6 +101,7 @@ impl Parents {
             row: Row::default(),
             strays: Strays::default(),
             flow: Flow::default(),
+            served: Served::default(),
             faults: 0,
             doublings: 0,
             held: false,

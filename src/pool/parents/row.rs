@@ -21,6 +21,8 @@ pub(super) struct Row {
     /// Of those that were refused lately: those that the proxy refused for sure, and those that a site may have refused in its name.
     sure: u64,
     hearsay: u64,
+    /// Those that the proxy refused for sure before it rested for what a site may have said, with nothing accepted since.
+    before: u64,
     /// As many more than others stop it, once it is doubted.
     pub(super) enough: u64,
 }
@@ -29,6 +31,11 @@ impl Row {
     /// What had its turn until then says nothing.
     pub(super) fn after(turn: u64) -> Self {
         Self { from: turn + 1, clean: turn, ..Self::default() }
+    }
+
+    /// The same after a rest for hearsay: what the proxy itself has refused still counts.
+    pub(super) fn after_hearsay(&self, turn: u64, enough: u64) -> Self {
+        Self { before: self.before + self.sure, enough, ..Self::after(turn) }
     }
 
     /// Whether it says anything.
@@ -56,7 +63,12 @@ impl Row {
 
     /// Whether what sites may have forged has no part in it, or is not needed: as many were refused without.
     pub(super) const fn is_proven(&self, enough: u64) -> bool {
-        self.hearsay == 0 || self.sure >= enough
+        self.hearsay == 0 || self.before + self.sure >= enough
+    }
+
+    /// Whether the proxy alone has refused as many, before a rest for hearsay and after.
+    pub(super) const fn is_refused_across_rests(&self, enough: u64) -> bool {
+        self.before > 0 && self.before + self.sure >= enough
     }
 
     /// A lease has ended without a word.

@@ -59,12 +59,10 @@ fn a_stray_beside_what_a_site_forges_stops_nothing_and_two_refusals_of_the_proxy
     let Err(Refusal::NoUsableExit { retry_at, .. }) = world.at("b.test", &per()) else {
         panic!("it rests, and not for good")
     };
-    for outcome in [REJECTED, REJECTED] {
-        world.now = world.now.max(retry_at);
-        let grant = world.at("b.test", &per()).unwrap();
-        assert!(grant.trial);
-        world.finish(&grant, outcome);
-    }
+    world.now = retry_at;
+    let grant = world.at("b.test", &per()).unwrap();
+    assert!(grant.trial);
+    world.finish(&grant, REJECTED);
     assert_eq!(world.at("b.test", &per()).unwrap_err(), Refusal::FleetStopped);
     // What the provider says for good in its own words needs no second one.
     let mut world = World::new(gateway());
@@ -72,4 +70,89 @@ fn a_stray_beside_what_a_site_forges_stops_nothing_and_two_refusals_of_the_proxy
     let grant = world.lease(&per());
     world.finish(&grant, Outcome::AuthError { reason: AuthReason::Suspended });
     assert_eq!(world.at("a.test", &per()).unwrap_err(), Refusal::FleetStopped);
+}
+
+/// Half an hour of ten requests a second, of which so many go to a site that forges: how many of the others were served, and asked.
+fn beside_a_forger((hostile, of): (u64, u64), forged: Evidence) -> (u64, u64) {
+    let mut world = World::new(gateway());
+    let (mut good, mut asked) = (0, 0);
+    for n in 0..18_000 {
+        world.pass(Duration::from_millis(100));
+        let forges = crate::draw::mix(n + 7) % of < hostile;
+        asked += u64::from(!forges);
+        let Ok(grant) = world.at(if forges { "a.test" } else { "b.test" }, &per()) else { continue };
+        good += u64::from(!forges);
+        world.finish(&grant, if forges { forged } else { accepted(Outcome::Ok) });
+    }
+    (good, asked)
+}
+
+#[test]
+fn a_site_that_says_in_its_proxys_name_that_there_is_no_room_is_left_alone_and_the_others_are_served() {
+    for share in [(1, 100), (1, 20), (1, 2), (3, 4)] {
+        let told = forged(AuthReason::Capacity).retry_after(Some(RetryAfter::new(secs(60))));
+        let (good, asked) = beside_a_forger(share, told);
+        assert_eq!(good, asked, "{share:?}");
+    }
+}
+
+#[test]
+fn what_a_site_forges_of_room_leaves_alone_a_gateway_that_serves_no_other_and_the_pair_beside_others() {
+    let scopes = [GatewayScope::Gateway, GatewayScope::Credential, GatewayScope::Place];
+    for (scope, other) in scopes.into_iter().flat_map(|scope| [(scope, false), (scope, true)]) {
+        let mut world = World::new(gateway());
+        let served = world.at(if other { "b.test" } else { "a.test" }, &per()).unwrap();
+        world.finish(&served, accepted(Outcome::Ok));
+        world.pass(secs(59));
+        let grant = world.at("a.test", &per()).unwrap();
+        let retry_after = Some(RetryAfter::new(secs(60)));
+        let told = Outcome::GatewayOverloaded { retry_after, scope };
+        world.finish(&grant, Evidence::of(told).hearsay(true));
+        assert_eq!(world.at("b.test", &per()).is_ok(), other, "{scope:?}");
+        assert_eq!(world.at("a.test", &per()).is_ok(), other, "{scope:?}: through another exit");
+        let benched: u32 = world.snapshot().origins.iter().map(|origin| origin.benched).sum();
+        assert_eq!(benched, u32::from(other), "{scope:?}");
+    }
+}
+
+#[test]
+fn where_most_of_the_traffic_goes_to_a_site_that_forges_refusals_the_others_are_served() {
+    for (share, percent) in [((1, 2), 95), ((3, 4), 60), ((9, 10), 25)] {
+        let (good, asked) = beside_a_forger(share, forged(AuthReason::Rejected));
+        assert!(good * 100 >= asked * percent, "{share:?}: {good} of {asked}");
+    }
+}
+
+#[test]
+fn a_password_that_dies_over_plain_http_costs_two_attempts_a_second_for_half_a_minute_and_then_few() {
+    let mut world = World::new(gateway());
+    world.once(&per(), accepted(Outcome::Ok));
+    let mut sent = [0; 2];
+    for tenth in 0..6_000 {
+        world.pass(Duration::from_millis(100));
+        let Ok(grant) = world.at("a.test", &per()) else { continue };
+        sent[usize::from(tenth > 310)] += 1;
+        world.finish(&grant, forged(AuthReason::Rejected));
+    }
+    assert!(sent[0] <= 65 && sent[1] <= 20, "{sent:?}");
+}
+
+#[test]
+fn a_wrong_password_is_stopped_for_good_by_two_refusals_of_the_proxys_own_whatever_came_between() {
+    for plain in [|n: u32| n % 2 == 1, |n: u32| n % 2 == 0, |n: u32| n % 7 != 3] {
+        let mut world = World::new(gateway());
+        let (mut sent, mut sure) = (0, 0);
+        let told = loop {
+            match world.at("a.test", &per()) {
+                Ok(grant) => {
+                    world.finish(&grant, Evidence::of(REJECTED).seen(Seen::Never).hearsay(plain(sent)));
+                    sure += u32::from(!plain(sent));
+                    sent += 1;
+                }
+                Err(Refusal::NoUsableExit { retry_at, .. }) if sent < 100 => world.now = retry_at,
+                Err(no) => break no,
+            }
+        };
+        assert_eq!((told, sure), (Refusal::FleetStopped, 2), "{sent} sent");
+    }
 }

@@ -119,7 +119,7 @@ impl State {
                 unreachable!("a login is refused before the origin")
             }
             Outcome::AuthError { reason: AuthReason::Capacity } | Outcome::GatewayOverloaded { .. } => {
-                self.hold(no, hint(said), (0.25, 15.0), told);
+                self.overload(no, said, told);
                 true
             }
             Outcome::AuthError { reason } => {
@@ -133,7 +133,11 @@ impl State {
                 let answered = matches!(said.outcome, Outcome::TargetDenied | Outcome::TargetUnreachable);
                 if answered || said.seen == Seen::Seen {
                     let (now, sent) = (self.now, self.leases[&no].sent);
+                    let origin = self.leases[&no].is.origin;
                     let address = &mut self.addresses[parent];
+                    if address.watched {
+                        address.served.insert(origin, now);
+                    }
                     address.faults = 0;
                     if !address.gate.is_old(sent) {
                         address.gate.pass(now, no, 1);
@@ -170,6 +174,19 @@ impl State {
         true
     }
 
+    /// What its site may have forged rests the pair alone where another origin was served within a minute, or nobody watched.
+    fn overload(&mut self, no: LeaseNo, said: &Evidence, told: &mut Told) {
+        let (now, at) = (self.now, self.leases[&no].is);
+        let address = &mut self.addresses[self.layout.parent(at.exit)];
+        let lately = |(origin, when): (&usize, &u64)| *origin != at.origin && now - when <= 60 * SECOND;
+        let alone = !std::mem::replace(&mut address.watched, true) || address.served.iter().any(lately);
+        if !(said.hearsay && alone) {
+            self.hold(no, hint(said), (0.25, 15.0), told);
+        } else if self.is_known(no) {
+            self.rest_pair(no, seconds(hint(said)).max(1.0), told);
+        }
+    }
+
     fn hold(&mut self, no: LeaseNo, hint: u64, (first, most): (f64, f64), told: &mut Told) {
         let (now, lease) = (self.now, &self.leases[&no]);
         let address = &mut self.addresses[self.layout.parent(lease.is.exit)];
@@ -200,9 +217,10 @@ impl State {
         }
         // One that was accepted within 10 s is doubted when five more were refused than were not, in the order of sending, and
         // stops at eight; else at one, and two. Out of traffic is the provider's last word, where no site may have forged it. What
-        // may be forged has it rest, from a second to a minute, unless two refusals that are not have come meanwhile.
+        // may be forged has it rest, from a second to a minute, unless as many that are not have come since one was accepted.
         let proven = login.accepted.is_some_and(|at| now.saturating_sub(at) <= 10 * SECOND);
         let (for_sure, open) = (reason == AuthReason::Quota && !hearsay, login.gate.is_open());
+        let least = if proven { 8 } else { 2 };
         if !(for_sure && open && !proven) {
             login.row.push(lease.turn);
             login.all += 1;
@@ -212,18 +230,22 @@ impl State {
             }
             login.refused.push((no, now, hearsay));
             if open && (for_sure || !proven || login.more_refused() >= 5) {
-                login.enough = if proven { 8 } else { 2 };
+                login.enough = least;
                 login.gate.doubt(now);
             }
             let all = if proven { usize::MAX } else { login.more_refused_of_all() };
-            if open || old || !for_sure && login.more_refused().min(all) < login.enough {
+            let across = login.before > 0 && login.before + login.sure >= least;
+            if open || old || !for_sure && !across && login.more_refused().min(all) < login.enough {
                 return;
             }
         }
-        let proven = for_sure || !hearsay && (login.hearsay == 0 || login.sure >= 2);
+        let sure = login.before + login.sure;
+        let proven = for_sure || login.hearsay == 0 || sure >= least;
+        let works = login.accepted.is_some_and(|at| now.saturating_sub(at) <= 30 * SECOND);
         let doubled =
             |first: u64, most: u64| now.saturating_add((first << login.doublings.min(10)).min(most));
         let until = match (proven, reason) {
+            (false, _) if works => now.saturating_add(SECOND),
             (false, _) => doubled(SECOND, 60 * SECOND),
             (true, AuthReason::Quota) => doubled(60 * SECOND, 900 * SECOND),
             (true, _) => u64::MAX,
@@ -232,7 +254,7 @@ impl State {
         login.doublings += 1;
         login.forget_row(login.entered + 1);
         login.clean = login.entered;
-        login.enough = if proven { 0 } else { 2 };
+        (login.enough, login.before) = if proven { (0, 0) } else { (2, sure) };
         login.refused.clear();
         if !proven && login.doublings > 1 {
             return;
@@ -306,11 +328,16 @@ impl State {
 
     /// The pair rests, and its exit has half a fault, if the target works for others.
     fn unreachable(&mut self, no: LeaseNo, witness: bool, told: &mut Told) -> f64 {
-        let (now, lease) = (self.now, self.leases[&no].clone());
-        let (exit, origin) = (lease.is.exit, lease.is.origin);
         if !witness {
             return 0.0;
         }
+        self.rest_pair(no, 5.0, told);
+        0.5
+    }
+
+    fn rest_pair(&mut self, no: LeaseNo, rest: f64, told: &mut Told) {
+        let (now, lease) = (self.now, self.leases[&no].clone());
+        let (exit, origin) = (lease.is.exit, lease.is.origin);
         let last = self.is_last(exit, Some(origin));
         let pair = self.pairs.entry((exit, origin)).or_insert_with(Pair::new);
         let (at, old) = ((lease.is.token, Some(origin)), pair.gate.is_old(lease.sent));
@@ -318,11 +345,16 @@ impl State {
         let until = found.map(|found| told.rests.remove(found).2);
         if !old {
             let until = until.expect("a pair that rests is told");
-            check("a pair that does not get through", now, until, paced(5.0, last), paced(5.0, last) * 1.25);
+            check(
+                "a pair that does not get through",
+                now,
+                until,
+                paced(rest, last),
+                paced(rest, last) * 1.25,
+            );
             pair.gate.shut(now, until);
             (pair.burned, pair.paced) = (false, last);
         }
-        0.5
     }
 
     fn fault(&mut self, no: LeaseNo, weight: f64, told: &mut Told) {

@@ -23,6 +23,8 @@ pub(super) struct Login {
     /// Of these, the refusals that a site may have forged, and the others.
     pub(super) hearsay: usize,
     pub(super) sure: usize,
+    /// The others that were refused before it rested for what may be forged, with nothing accepted since.
+    pub(super) before: usize,
     pub(super) refused: Vec<(LeaseNo, u64, bool)>,
     pub(super) doublings: u32,
 }
@@ -32,7 +34,7 @@ impl Login {
         self.row.clear();
         self.silent = 0;
         self.from = from;
-        (self.all, self.mute, self.hearsay, self.sure) = (0, 0, 0, 0);
+        (self.all, self.mute, self.hearsay, self.sure, self.before) = (0, 0, 0, 0, 0);
     }
 
     /// The same of all that were sent since one was accepted.

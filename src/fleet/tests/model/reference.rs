@@ -144,6 +144,9 @@ pub(super) struct Address {
     pub(super) gate: Gate,
     pub(super) faults: u32,
     pub(super) doublings: u32,
+    /// When it served each origin last. A listed exit's is thought of when it is first overloaded, and they are noted from then on.
+    pub(super) watched: bool,
+    pub(super) served: BTreeMap<usize, u64>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -210,18 +213,20 @@ impl State {
             mute: 0,
             hearsay: 0,
             sure: 0,
+            before: 0,
             refused: Vec::new(),
             doublings: 0,
         };
         let listed = layout.listed;
-        let address = Address { gate: Gate::OPEN, faults: 0, doublings: 0 };
+        let address =
+            |watched| Address { gate: Gate::OPEN, faults: 0, doublings: 0, watched, served: BTreeMap::new() };
         Self {
             now: 0,
             layout,
             pairs: BTreeMap::new(),
             exits: vec![exit; layout.exits()],
             logins: (0..=listed).map(|parent| login(parent == listed)).collect(),
-            addresses: vec![address; layout.listed + 1],
+            addresses: (0..=listed).map(|parent| address(parent == listed)).collect(),
             sites: vec![Site::default(); layout.origins],
             leases: BTreeMap::new(),
         }
