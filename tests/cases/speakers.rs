@@ -37,8 +37,8 @@ async fn te_025_one_status_has_as_many_meanings_as_its_header_says() {
     for (said, hinted, outcome, burned, asked) in [
         // A real ban: this exit rests at this site.
         (Some("banned"), false, Outcome::Blocked { by: BlockedBy::Exit }, 1, 1),
-        // The provider is busy: it is left alone for as long as it asks.
-        (Some("serverbusy"), true, full(GatewayScope::Gateway, nine), 0, 1),
+        // The provider is busy, unless the site forges it: at first it is left alone for this site, for as long as it asks.
+        (Some("serverbusy"), true, full(GatewayScope::Gateway, nine), 1, 1),
         // It has no exits left for this site: that is nobody's heat, but the site is left alone through it.
         (Some("noslaves"), false, full(GatewayScope::Target, None), 1, 1),
         (Some("client_conn_closed"), false, Outcome::Fatal, 0, 1),
