@@ -151,7 +151,7 @@ fn the_only_exit_serves_though_it_rests_for_a_moment() {
 
 #[test]
 fn an_exit_that_was_limited_a_moment_ago_serves_as_the_others_do_and_one_that_was_refused_does_not() {
-    let list = exits(4).into_iter().collect::<exit::ExitList>();
+    let list = exits(4).into_iter().collect::<ExitList>();
     let pools = vec![exit::Pool::new("dc", list).interval(secs(1))];
     let mut world = World::new(Setup { exits: Vec::new(), pools, ..config(1) });
     world.once(&once(), Outcome::Ok);
