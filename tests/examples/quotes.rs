@@ -75,7 +75,7 @@ fn each_figure_of_the_readmes_table_is_the_pages() {
             }
         }
     }
-    assert_eq!(quoted, 6 * 4 * 3);
+    assert_eq!(quoted, 7 * 4 * 3);
 }
 
 #[test]
