@@ -139,7 +139,7 @@ fn cases() -> Vec<Case> {
         })
         .within(1_710, 0),
         Case::new("page of 16 KiB, searched for all marks", search).within(225_000, 0),
-        Case::new("sticky hit + report(ok), 1k keys", || sticky(1_000)).within(1_750, 0),
+        Case::new("sticky hit + report(ok), 1k keys", || sticky(1_000)).within(1_790, 0),
         Case::new("sticky hit + report(ok), 1M keys", || sticky(1_000_000)).within(1_960, 0),
         Case::new("peer: governor, keyed check, 1k keys", || peer(1_000)),
         Case::new("peer: governor, keyed check, 1M keys", || peer(1_000_000)),
