@@ -90,6 +90,7 @@ const GATES: &[Gate] = &[
     Gate("makespan, over naive's", &["U"], 200, over_naive, AtMost(3.0), Median),
     Gate("efficiency", &["T"], 20, |c| Some(c.ours.efficiency()), AtLeast(0.8), Median),
     Gate("jobs lost", &["T"], 20, |c| Some((c.ours.jobs.max(c.oracle.jobs) - c.ours.done) as f64), AtMost(0.0), Worst),
+    Gate("makespan, over the oracle's", &["Mix"], 20, over_oracle, AtMost(1.5), Worst),
     Gate("makespan, over naive's", &["Noise"], 20, over_naive, AtMost(1.3), Median),
     Gate("makespan, over naive's", &["Chance"], 20, over_naive, AtMost(1.35), Median),
     Gate("makespan, over naive's", &["Chance"], 200, over_naive, AtMost(1.35), Median),
