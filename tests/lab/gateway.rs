@@ -283,8 +283,8 @@ async fn in_memory_moods_and_logins_hold_as_on_sockets() {
         let (world, scheduler) = world();
         change(world.gateway()).unwrap();
         assert_eq!(page(&world, &scheduler, ask()).await, (407, None));
-        // The second one tries the login again; after that it is stopped.
-        assert_eq!((world.gateway().passed(), world.gateway().traffic().requests), (0, 2));
+        // Over plain http the site may have forged it: the login is not stopped, and tried again by itself.
+        assert_eq!((world.gateway().passed(), world.gateway().traffic().requests), (0, 4));
     }
 
     let (world, _) = world();
