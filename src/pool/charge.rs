@@ -144,7 +144,7 @@ impl Pool {
         let banned = may_be_ban(&evidence.outcome)
             && self.pairs.at(exit, origin).is_some_and(|pair| pair.earns_ban(now));
         if banned {
-            record.gap.is_no_chance();
+            record.gap.rule_out_chance();
         }
         let limited = evidence.outcome.is_rate_limited();
         // A 503 that says when to come back is a word on the site and not on how often an exit may ask: holds are for that.

@@ -95,16 +95,16 @@ impl Pool {
     /// Whether another exit is but kept from its next use at the origin: it will be usable in a moment.
     pub(super) fn has_spaced(&self, exit: ExitIx, at: OriginIx) -> bool {
         let Some(record) = self.origins.get(at) else { return false };
+        // What is left of a gap that is gone already says nothing.
         if record.gap.seconds() == 0.0 && self.exits.get(exit).is_none_or(|known| known.spacing == 0) {
             return false;
         }
-        let nobody = Bits::default();
-        let out = Out::new([&self.down, &self.barred, &self.owned, &nobody, &nobody], self.exits.len());
-        let spaced = |index: usize| {
-            let pair = || self.pairs.at(ExitIx::at(index), at);
-            let spaced = || pair().is_some_and(|pair| matches!(pair.gate.state(), State::Spaced { .. }));
-            exit.index() != Some(index) && !self.exits.fixed[index].vacant && spaced()
-        };
-        out.within(&record.benched).first(0, spaced).is_some()
+        let is_out = |index| [&self.down, &self.barred, &self.owned].iter().any(|set| set.contains(index));
+        let is_another = |index: usize| exit.index() != Some(index) && !self.exits.fixed[index].vacant;
+        record
+            .spaced
+            .iter()
+            .filter_map(|(_, other)| other.index())
+            .any(|index| is_another(index) && !is_out(index))
     }
 }

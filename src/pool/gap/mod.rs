@@ -55,7 +55,7 @@ pub(super) struct Gap {
 
 impl Gap {
     /// A ban has followed limits: what was let go as chance is none.
-    pub(super) fn is_no_chance(&mut self) {
+    pub(super) fn rule_out_chance(&mut self) {
         self.excuse = None;
     }
 

@@ -132,7 +132,7 @@ fn what_was_let_go_as_chance_is_learned_again_once_a_ban_has_followed_limits() {
         let (mut gap, mut dice) = (Gap::default(), dice(1));
         let now = play(&mut gap, 20, 20.0, 900.0, |_| dice() < 0.3).unwrap();
         if banned {
-            gap.is_no_chance();
+            gap.rule_out_chance();
         }
         feed(&mut gap, (now, 20.0), 20.0, 3, 20);
         assert_eq!(gap.seconds() > 0.0, banned, "{}", gap.seconds());
